@@ -1,0 +1,150 @@
+"""What the engine's clients and the engine agree on: request bodies and stream chunks.
+
+Invariant: field names are llama-server's, plus the `redraft_*` extensions of the published patches;
+nothing is renamed or removed, unknown request fields are ignored as llama-server does, and values
+that cannot be right are refused here with the field's name.
+"""
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+TokenId = Annotated[int, Field(ge=0, strict=True)]
+Algorithm = Literal["anchor"]
+
+
+class _Wire(BaseModel):
+    model_config = ConfigDict(extra="ignore", frozen=True, allow_inf_nan=False)
+
+
+class Stabilize(_Wire):
+    """`redraft_stabilize`: replay `old_output` (token ids) as the draft of this completion.
+
+    `tau` and `floor` (nats) set the tolerance; with both 0 a token is held only if it is the argmax,
+    so the output equals plain generation (exact mode). `strict` lists draft ranges, end exclusive,
+    that are held only on an exact match.
+    """
+
+    old_output: list[TokenId] = []
+    tau: float = Field(3.0, ge=0)
+    floor: float = Field(1.0, ge=0)
+    horizon: int = Field(64, ge=1, le=512)
+    anchor_len: int = Field(3, ge=1, le=64)
+    max_tokens: int = Field(512, ge=1)
+    eos: list[TokenId] = []
+    algorithm: Algorithm = "anchor"
+    strict: list[tuple[int, int]] = []
+
+    @model_validator(mode="after")
+    def _floor_is_below_tau(self) -> "Stabilize":
+        if self.floor > self.tau:
+            raise ValueError(f"floor {self.floor} is above tau {self.tau}")
+        return self
+
+    @property
+    def exact(self) -> bool:
+        """Whether only argmax tokens are held."""
+        return self.tau == 0
+
+
+class CompletionRequest(_Wire):
+    """Body of `POST /completion`."""
+
+    prompt: str | list[TokenId]
+    n_predict: int = Field(-1, ge=-1)
+    temperature: float = Field(0.0, ge=0)
+    seed: int = -1
+    stop: list[str] = []
+    stream: bool = False
+    cache_prompt: bool = True
+    id_slot: int = Field(-1, ge=-1)
+    return_tokens: bool = False
+    redraft_stabilize: Stabilize | None = None
+
+
+class TokenizeRequest(_Wire):
+    """Body of `POST /tokenize`."""
+
+    content: str
+    add_special: bool = False
+    parse_special: bool = True
+    with_pieces: bool = False
+
+
+class DetokenizeRequest(_Wire):
+    """Body of `POST /detokenize`."""
+
+    tokens: list[TokenId]
+
+
+class Message(_Wire):
+    """One chat message."""
+
+    role: str
+    content: str
+
+
+class ApplyTemplateRequest(_Wire):
+    """Body of `POST /apply-template`."""
+
+    messages: list[Message] = Field(min_length=1)
+    chat_template_kwargs: dict[str, object] = {}
+
+
+class Timings(_Wire):
+    """Times (milliseconds) and counts of one completion, as llama-server reports them."""
+
+    cache_n: int
+    prompt_n: int
+    prompt_ms: float
+    predicted_n: int
+    predicted_ms: float
+    predicted_per_second: float
+
+
+class CompletionChunk(_Wire):
+    """One SSE event of a streamed completion, not its last.
+
+    `content` holds whole characters only: bytes of a split character wait for the token that
+    completes them, so a chunk's text need not be its tokens' text. `redraft_src` gives, per token,
+    the draft index it was held from, or -1.
+    """
+
+    content: str
+    tokens: list[int]
+    stop: Literal[False] = False
+    redraft_src: list[int] | None = None
+
+
+class CompletionResult(_Wire):
+    """The last SSE event of a stream (`content` is then what was still held back) or the whole answer."""
+
+    content: str
+    tokens: list[int]
+    stop: Literal[True] = True
+    stop_type: Literal["eos", "limit", "word"]
+    id_slot: int
+    tokens_predicted: int
+    tokens_evaluated: int
+    tokens_cached: int
+    truncated: bool = False
+    timings: Timings
+    redraft_src: list[int] | None = None
+    redraft_emitted: list[int] | None = None
+    redraft_held_fraction: float | None = None
+    redraft_divergences: int | None = None
+    redraft_passes: int | None = None
+    redraft_rows: int | None = None
+    redraft_wasted_rows: int | None = None
+
+
+class EngineFacts(_Wire):
+    """`/props` key `redraft`: what a measurement must know about the engine to be compared."""
+
+    version: str
+    model_fingerprint: str
+    quantisation: str
+    kv_type: str
+    threads: int
+    deterministic: bool
+    algorithms: list[str]
