@@ -7,9 +7,21 @@ that cannot be right are refused here with the field's name.
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+
+
+def _whole_characters(text: str) -> str:
+    """JSON can carry half a surrogate pair, UTF-8 and tokenizers cannot."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise ValueError("holds half a surrogate pair") from error
+    return text
+
 
 TokenId = Annotated[int, Field(ge=0, strict=True)]
+TokenIndex = Annotated[int, Field(ge=0, strict=True)]
+Text = Annotated[str, AfterValidator(_whole_characters)]
 Algorithm = Literal["anchor"]
 
 
@@ -26,19 +38,26 @@ class Stabilize(_Wire):
     """
 
     old_output: list[TokenId] = []
-    tau: float = Field(3.0, ge=0)
-    floor: float = Field(1.0, ge=0)
-    horizon: int = Field(64, ge=1, le=512)
-    anchor_len: int = Field(3, ge=1, le=64)
-    max_tokens: int = Field(512, ge=1)
+    tau: float = Field(default=3.0, ge=0)
+    floor: float = Field(default=1.0, ge=0)
+    horizon: int = Field(default=64, ge=1, le=512)
+    anchor_len: int = Field(default=3, ge=1, le=64)
+    max_tokens: int = Field(default=512, ge=1)
     eos: list[TokenId] = []
     algorithm: Algorithm = "anchor"
-    strict: list[tuple[int, int]] = []
+    strict: list[tuple[TokenIndex, TokenIndex]] = []
 
     @model_validator(mode="after")
     def _floor_is_below_tau(self) -> "Stabilize":
         if self.floor > self.tau:
             raise ValueError(f"floor {self.floor} is above tau {self.tau}")
+        return self
+
+    @model_validator(mode="after")
+    def _strict_ranges_are_ordered(self) -> "Stabilize":
+        for a, b in self.strict:
+            if a > b:
+                raise ValueError(f"strict range [{a}, {b}) ends before it starts")
         return self
 
     @property
@@ -50,14 +69,14 @@ class Stabilize(_Wire):
 class CompletionRequest(_Wire):
     """Body of `POST /completion`."""
 
-    prompt: str | list[TokenId]
-    n_predict: int = Field(-1, ge=-1)
-    temperature: float = Field(0.0, ge=0)
+    prompt: Text | list[TokenId]
+    n_predict: int = Field(default=-1, ge=-1)
+    temperature: float = Field(default=0.0, ge=0)
     seed: int = -1
-    stop: list[str] = []
+    stop: list[str] = Field(default=[], max_length=64)
     stream: bool = False
     cache_prompt: bool = True
-    id_slot: int = Field(-1, ge=-1)
+    id_slot: int = Field(default=-1, ge=-1)
     return_tokens: bool = False
     redraft_stabilize: Stabilize | None = None
 
@@ -65,7 +84,7 @@ class CompletionRequest(_Wire):
 class TokenizeRequest(_Wire):
     """Body of `POST /tokenize`."""
 
-    content: str
+    content: Text
     add_special: bool = False
     parse_special: bool = True
     with_pieces: bool = False
@@ -80,8 +99,8 @@ class DetokenizeRequest(_Wire):
 class Message(_Wire):
     """One chat message."""
 
-    role: str
-    content: str
+    role: Text
+    content: Text
 
 
 class ApplyTemplateRequest(_Wire):

@@ -1,0 +1,76 @@
+"""The seam between the engine and what computes logits: llama.cpp, or the scripted fake.
+
+Invariant: one thread at a time calls `decode`, `truncate` and `close`; the other methods only read
+the vocabulary and may be called from any thread.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Rows = NDArray[np.float32]
+"""Logits, one row per token that asked for them: shape (outputs, vocabulary)."""
+
+
+class Part(NamedTuple):
+    """Tokens that continue one slot's sequence; logits are wanted for the last `outputs` of them."""
+
+    slot: int
+    tokens: Sequence[int]
+    outputs: int
+
+
+class ModelFacts(NamedTuple):
+    """What a client or a measurement must know about a loaded model."""
+
+    path: str
+    alias: str
+    fingerprint: str
+    quantisation: str
+    kv_type: str
+    threads: int
+    chat_template: str
+    bos_token: str
+    eos_token: str
+    adds_bos: bool
+    build_info: str
+
+
+class LanguageModel(Protocol):
+    """A causal language model with `slots` independent sequences of at most `ctx` tokens each."""
+
+    facts: ModelFacts
+    slots: int
+    ctx: int
+    vocabulary_size: int
+    max_rows: int
+
+    def tokenize(self, text: str, *, add_special: bool = False, parse_special: bool = True) -> list[int]:
+        """Token ids of `text`; `add_special` adds what the model wants in front, if anything."""
+
+    def piece(self, token: int, *, special: bool = False) -> bytes:
+        """The token's bytes, possibly part of a character; control tokens are empty unless `special`."""
+
+    def is_end(self, token: int) -> bool:
+        """Whether generation ends at this token."""
+
+    def decode(self, parts: Sequence[Part]) -> list[Rows]:
+        """Append the parts to their sequences in one pass and give each part's logits.
+
+        At most `max_rows` tokens in all, one part a slot. The rows are views that the next call
+        overwrites: reduce them before. Raises DecodeFailed; the sequences are then undefined until
+        they are truncated to 0.
+        """
+
+    def truncate(self, slot: int, length: int) -> None:
+        """Forget what follows the first `length` tokens of a sequence. Raises DecodeFailed."""
+
+    def close(self) -> None:
+        """Free everything; no other call may follow."""
+
+
+def detokenize(model: LanguageModel, tokens: Sequence[int]) -> str:
+    """Text of `tokens`, control tokens included; bytes that are not UTF-8 become U+FFFD."""
+    return b"".join(model.piece(token, special=True) for token in tokens).decode("utf-8", "replace")

@@ -1,0 +1,181 @@
+"""`redraft-engine`: bind, say where, load, serve.
+
+Invariant: the first line on standard output is `listening on http://HOST:PORT`, printed once the
+port is ours and before the model is loaded. Whatever makes serving impossible is one line on
+standard error and exit 2; a signal, or the end of standard input with `--watch-stdin`, is exit 0.
+"""
+
+import asyncio
+import os
+import socket
+import sys
+import threading
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import click
+import uvicorn
+from pydantic import ValidationError
+
+from engine.config import EngineConfig
+from engine.errors import EngineError, Unavailable
+from engine.fake_model import FakeModel
+from engine.language_model import LanguageModel
+from engine.model import LlamaModel, check_gguf, set_verbose
+from engine.pull import default_model
+from engine.selftest import is_deterministic
+from engine.server import Ready, create_app
+from engine.wire import EngineFacts
+from engine.worker import Worker
+
+DEFAULTS = EngineConfig()
+NOT_DETERMINISTIC = (
+    "warning: windows and single tokens give different logits with this model and cache type; "
+    "exact mode may differ from plain generation"
+)
+
+
+class Service(uvicorn.Server):
+    """The HTTP server and, on its own thread, the model: loaded, served and freed there."""
+
+    def __init__(self, config: EngineConfig) -> None:
+        app = create_app(self._ready_or_unavailable)
+        super().__init__(
+            uvicorn.Config(
+                app, lifespan="off", log_level="warning", access_log=False, timeout_graceful_shutdown=3
+            )
+        )
+        self._engine_config = config
+        self._ready: Ready | None = None
+        self.failure: EngineError | None = None
+        self.ended_well = False
+        self.thread = threading.Thread(target=self._run_model, name="model", daemon=True)
+
+    def _ready_or_unavailable(self) -> Ready:
+        if self._ready is None:
+            raise Unavailable("loading model")
+        return self._ready
+
+    def _run_model(self) -> None:
+        try:
+            model = load(self._engine_config)
+            facts = describe(model, deterministic=is_deterministic(model))
+            if not facts.deterministic:
+                print(NOT_DETERMINISTIC, file=sys.stderr, flush=True)
+            self._ready = Ready(Worker(model, self._engine_config.queue_depth), facts)
+            if not self.should_exit:
+                self._ready.worker.run()
+            model.close()
+            self.ended_well = True
+        except EngineError as error:
+            self.failure = error
+        finally:
+            self.should_exit = True
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start serving, then load."""
+        await super().startup(sockets)
+        self.thread.start()
+        if self._engine_config.watch_stdin:
+            threading.Thread(target=self._watch_stdin, daemon=True).start()
+
+    def _watch_stdin(self) -> None:
+        while os.read(0, 1024):
+            pass
+        self.should_exit = True
+
+    def handle_exit(self, sig: int, frame: object) -> None:
+        """End cleanly: uvicorn's own handler would raise the signal again afterwards."""
+        self.should_exit = True
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Stop generating first, so that open streams end."""
+        if self._ready:
+            self._ready.worker.stop()
+        await super().shutdown(sockets)
+        await asyncio.to_thread(self.thread.join, 10)
+
+
+def load(config: EngineConfig) -> LanguageModel:
+    """The model that `config` asks for. Raises ModelError."""
+    if config.fake_model:
+        return FakeModel(slots=config.slots, ctx=config.ctx, pass_ms=config.fake_pass_ms)
+    set_verbose(config.verbose)
+    path = config.model or default_model(lambda line: print(line, file=sys.stderr, flush=True))
+    return LlamaModel(path, slots=config.slots, ctx=config.ctx, threads=config.threads, kv=config.kv)
+
+
+def describe(model: LanguageModel, *, deterministic: bool) -> EngineFacts:
+    """What `/props` says about the engine beside llama-server's fields."""
+    return EngineFacts(
+        version=_version(),
+        model_fingerprint=model.facts.fingerprint,
+        quantisation=model.facts.quantisation,
+        kv_type=model.facts.kv_type,
+        threads=model.facts.threads,
+        deterministic=deterministic,
+        algorithms=["anchor"],
+    )
+
+
+def _version() -> str:
+    try:
+        return version("redraft")
+    except PackageNotFoundError:
+        return "0+uninstalled"
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """A listening socket. Raises OSError."""
+    family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    return socket.create_server((address[0], port), family=family, backlog=128)
+
+
+@click.command(context_settings={"auto_envvar_prefix": "REDRAFT_ENGINE", "show_default": True})
+@click.option("--model", type=click.Path(path_type=Path), help="GGUF file  [default: SmolLM2-135M-Instruct]")
+@click.option("--host", default=DEFAULTS.host)
+@click.option("--port", default=DEFAULTS.port, help="0 takes any free one.")
+@click.option("--slots", default=DEFAULTS.slots, help="Requests served at once.")
+@click.option("--ctx", default=DEFAULTS.ctx, help="Tokens in each slot.")
+@click.option("--threads", default=DEFAULTS.threads)
+@click.option("--kv", default=DEFAULTS.kv, help="Type of the KV cache: bf16, or f16 (not reproducible).")
+@click.option("--queue-depth", default=DEFAULTS.queue_depth, help="Waiting requests before 503.")
+@click.option("--watch-stdin", is_flag=True, help="Exit when standard input ends.")
+@click.option("-v", "--verbose", is_flag=True, help="Show llama.cpp's log.")
+@click.option("--fake-model", is_flag=True, hidden=True)
+@click.option("--fake-pass-ms", default=DEFAULTS.fake_pass_ms, hidden=True)
+def main(**options: object) -> None:
+    """Serve one GGUF over HTTP, with stale-answer replay."""
+    try:
+        config = EngineConfig.model_validate(options)
+    except ValidationError as error:
+        problem = error.errors()[0]
+        raise click.UsageError(f"--{problem['loc'][0]}: {problem['msg']}".replace("_", "-")) from error
+    try:
+        listener = bind(config.host, config.port)
+        if config.model and not config.fake_model:
+            check_gguf(config.model)
+    except OSError as error:
+        _fail(
+            f"cannot listen on {config.host}:{config.port}: {error.strerror}; choose another --host or --port"
+        )
+    except EngineError as error:
+        _fail(str(error))
+    host = f"[{config.host}]" if ":" in config.host else config.host
+    print(f"listening on http://{host}:{listener.getsockname()[1]}", flush=True)
+    service = Service(config)
+    service.run(sockets=[listener])
+    if service.failure:
+        _fail(str(service.failure))
+    if service.thread.is_alive():
+        os._exit(0)  # a load or a download that cannot be interrupted
+    sys.exit(0 if service.ended_well else 1)
+
+
+def _fail(message: str) -> None:
+    print(f"error: {message}", file=sys.stderr)
+    sys.exit(2)
+
+
+if __name__ == "__main__":
+    main()

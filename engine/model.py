@@ -1,0 +1,256 @@
+"""llama.cpp behind `LanguageModel`: the only module that imports the binding.
+
+Invariants: a sequence's tokens are appended at its own end, and the position is checked against
+llama.cpp's; a pass never exceeds `max_rows` (llama.cpp aborts the process beyond n_batch); a refused
+roll-back is an error, never ignored; the context is freed before the model. With flash attention,
+BF16 caches and integer-quantised weights a row's logits do not depend on the pass it was computed in
+(`engine.selftest` checks that at load).
+"""
+
+import ctypes
+import hashlib
+import os
+from collections import deque
+from collections.abc import Sequence
+from pathlib import Path
+
+# Compute threads meet hundreds of times in a pass. libgomp spins for milliseconds at each meeting by
+# default, which makes passes many times slower as soon as anything else wants a core; a few hundred
+# spins are as fast on an idle machine. Read when the library is loaded.
+os.environ.setdefault("GOMP_SPINCOUNT", "300")
+
+import llama_cpp
+import numpy as np
+
+from engine.config import KvType
+from engine.errors import DecodeFailed, ModelError
+from engine.language_model import ModelFacts, Part, Rows
+
+MAX_ROWS = 256
+"""Rows in one pass: enough to fill the CPU, few enough that a cancelled pass ends soon."""
+GGML_TYPE = {"bf16": 30, "f16": 1}
+"""ggml's numbers; the binding names no BF16."""
+
+_ERROR_LEVEL = 3
+_recent_errors: deque[str] = deque(maxlen=1)
+_verbose = False
+
+
+@llama_cpp.llama_log_callback  # type: ignore[untyped-decorator]
+def _log(level: int, text: bytes, _: object) -> None:
+    message = text.decode("utf-8", "replace")
+    if level == _ERROR_LEVEL:
+        _recent_errors.append(message.strip())
+    if _verbose:
+        os.write(2, message.encode())
+
+
+llama_cpp.llama_log_set(_log, ctypes.c_void_p(0))
+
+
+def set_verbose(verbose: bool) -> None:
+    """Whether llama.cpp's own log goes to standard error."""
+    global _verbose
+    _verbose = verbose
+
+
+def check_gguf(path: Path) -> None:
+    """Raise ModelError unless `path` is a readable file that starts like a GGUF."""
+    try:
+        with path.open("rb") as file:
+            magic = file.read(4)
+    except OSError as error:
+        raise ModelError(f"model {path}: {error.strerror}; give a GGUF file with --model") from error
+    if magic != b"GGUF":
+        raise ModelError(f"model {path}: not a GGUF file; give one with --model")
+
+
+def fingerprint(path: Path) -> str:
+    """The file's sha256, shortened: a model's identity."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()[:16]
+
+
+def requantise(source: Path, target: Path, threads: int) -> None:
+    """Write `source` with Q8_0 weights to `target`. Raises ModelError."""
+    params = llama_cpp.llama_model_quantize_default_params()
+    params.ftype = llama_cpp.LLAMA_FTYPE_MOSTLY_Q8_0
+    params.allow_requantize = True
+    params.nthread = threads
+    if llama_cpp.llama_model_quantize(os.fsencode(source), os.fsencode(target), ctypes.byref(params)):
+        raise ModelError(f"model {source}: could not be converted to Q8_0 at {target}: {_last_error()}")
+
+
+def _last_error() -> str:
+    return _recent_errors[-1] if _recent_errors else "llama.cpp gives no reason (-v shows its log)"
+
+
+class LlamaModel:
+    """One loaded GGUF with one context of `slots` sequences, each with its own KV stream."""
+
+    max_rows = MAX_ROWS
+
+    def __init__(self, path: Path, *, slots: int, ctx: int, threads: int, kv: KvType) -> None:
+        """Load the file; raises ModelError."""
+        check_gguf(path)
+        llama_cpp.llama_backend_init()
+        self.slots, self.ctx = slots, ctx
+        self._model = llama_cpp.llama_model_load_from_file(
+            os.fsencode(path), llama_cpp.llama_model_default_params()
+        )
+        if not self._model:
+            raise ModelError(f"model {path}: cannot be loaded: {_last_error()}")
+        self._refuse_what_cannot_roll_back(path)
+        self._vocab = llama_cpp.llama_model_get_vocab(self._model)
+        self.vocabulary_size = llama_cpp.llama_vocab_n_tokens(self._vocab)
+        self._context = llama_cpp.llama_init_from_model(
+            self._model, _context_params(slots=slots, ctx=ctx, threads=threads, kv=kv)
+        )
+        if not self._context:
+            raise ModelError(f"model {path}: no context of {slots} x {ctx} tokens: {_last_error()}")
+        self._memory = llama_cpp.llama_get_memory(self._context)
+        self._lengths = [0] * slots
+        self._pieces: dict[tuple[int, bool], bytes] = {}
+        self._batch = _Batch(MAX_ROWS)
+        self.facts = self._read_facts(path, threads, kv)
+
+    def _refuse_what_cannot_roll_back(self, path: Path) -> None:
+        for predicate, kind in (
+            (llama_cpp.llama_model_is_recurrent, "recurrent"),
+            (llama_cpp.llama_model_is_hybrid, "hybrid"),
+            (llama_cpp.llama_model_has_encoder, "encoder"),
+        ):
+            if predicate(self._model):
+                raise ModelError(f"model {path}: {kind} models cannot roll a draft back; give another one")
+        trained = llama_cpp.llama_model_n_ctx_train(self._model)
+        if self.ctx > trained:
+            raise ModelError(f"model {path}: made for {trained} tokens at most; lower --ctx {self.ctx}")
+
+    def _read_facts(self, path: Path, threads: int, kv: KvType) -> ModelFacts:
+        def special(token: int) -> str:
+            return self.piece(token, special=True).decode("utf-8", "replace") if token >= 0 else ""
+
+        return ModelFacts(
+            path=str(path),
+            alias=path.stem,
+            fingerprint=fingerprint(path),
+            quantisation=llama_cpp.llama_ftype_name(llama_cpp.llama_model_ftype(self._model)).decode(),
+            kv_type=kv,
+            threads=threads,
+            chat_template=(llama_cpp.llama_model_chat_template(self._model, None) or b"").decode(),
+            bos_token=special(llama_cpp.llama_vocab_bos(self._vocab)),
+            eos_token=special(llama_cpp.llama_vocab_eos(self._vocab)),
+            adds_bos=llama_cpp.llama_vocab_get_add_bos(self._vocab),
+            build_info=f"llama-cpp-python {llama_cpp.__version__}",
+        )
+
+    def tokenize(self, text: str, *, add_special: bool = False, parse_special: bool = True) -> list[int]:
+        """See `LanguageModel`."""
+        data = text.encode()
+        ids = np.empty(len(data) + 8, np.int32)
+        pointer = ids.ctypes.data_as(ctypes.POINTER(ctypes.c_int32))
+        count = llama_cpp.llama_tokenize(
+            self._vocab, data, len(data), pointer, len(ids), add_special, parse_special
+        )
+        if count < 0:
+            raise DecodeFailed(f"llama.cpp could not tokenize a text of {len(data)} bytes")
+        tokens: list[int] = ids[:count].tolist()
+        return tokens
+
+    def piece(self, token: int, *, special: bool = False) -> bytes:
+        """See `LanguageModel`."""
+        known = self._pieces.get((token, special))
+        if known is None:
+            size = -llama_cpp.llama_token_to_piece(self._vocab, token, None, 0, 0, special)
+            buffer = ctypes.create_string_buffer(max(size, 1))
+            llama_cpp.llama_token_to_piece(self._vocab, token, buffer, size, 0, special)
+            known = self._pieces[token, special] = buffer.raw[:size]
+        return known
+
+    def is_end(self, token: int) -> bool:
+        """See `LanguageModel`."""
+        return bool(llama_cpp.llama_vocab_is_eog(self._vocab, token))
+
+    def decode(self, parts: Sequence[Part]) -> list[Rows]:
+        """See `LanguageModel`."""
+        self._batch.clear()
+        for part in parts:
+            self._batch.add(part, self._lengths[part.slot])
+        code = llama_cpp.llama_decode(self._context, self._batch.struct)
+        if code != 0:
+            raise DecodeFailed(f"llama_decode returned {code} for {self._batch.struct.n_tokens} tokens")
+        for part in parts:
+            self._lengths[part.slot] += len(part.tokens)
+            last = llama_cpp.llama_memory_seq_pos_max(self._memory, part.slot)
+            if last != self._lengths[part.slot] - 1:
+                raise DecodeFailed(f"slot {part.slot} ends at {last}, not at {self._lengths[part.slot] - 1}")
+        return self._rows(parts)
+
+    def _rows(self, parts: Sequence[Part]) -> list[Rows]:
+        ends = np.cumsum([part.outputs for part in parts]).tolist()
+        if ends[-1] == 0:
+            return [np.empty((0, self.vocabulary_size), np.float32)] * len(parts)
+        pointer = llama_cpp.llama_get_logits(self._context)
+        rows = np.ctypeslib.as_array(pointer, (ends[-1], self.vocabulary_size))
+        return [rows[end - part.outputs : end] for part, end in zip(parts, ends, strict=True)]
+
+    def truncate(self, slot: int, length: int) -> None:
+        """See `LanguageModel`."""
+        if not llama_cpp.llama_memory_seq_rm(self._memory, slot, length, -1):
+            raise DecodeFailed(f"llama.cpp refused to roll slot {slot} back to {length} tokens")
+        self._lengths[slot] = length
+
+    def close(self) -> None:
+        """See `LanguageModel`."""
+        llama_cpp.llama_free(self._context)
+        llama_cpp.llama_model_free(self._model)
+
+
+def _context_params(*, slots: int, ctx: int, threads: int, kv: KvType) -> object:
+    params = llama_cpp.llama_context_default_params()
+    params.n_ctx = ctx * slots
+    params.n_seq_max = slots
+    params.n_batch = params.n_ubatch = MAX_ROWS
+    params.n_threads = params.n_threads_batch = threads
+    params.flash_attn_type = llama_cpp.LLAMA_FLASH_ATTN_TYPE_ENABLED
+    params.type_k = params.type_v = GGML_TYPE[kv]
+    params.kv_unified = False
+    params.swa_full = True
+    params.no_perf = True
+    return params
+
+
+class _Batch:
+    """llama.cpp's batch over numpy arrays of our own, so that filling it is a few slice writes."""
+
+    def __init__(self, capacity: int) -> None:
+        self._token = np.zeros(capacity, np.int32)
+        self._position = np.zeros(capacity, np.int32)
+        self._sequence_count = np.ones(capacity, np.int32)
+        self._sequence = np.zeros(capacity, np.int32)
+        self._sequence_pointer = self._sequence.ctypes.data + 4 * np.arange(capacity, dtype=np.uintp)
+        self._wanted = np.zeros(capacity, np.int8)
+        int32, pointer = ctypes.POINTER(ctypes.c_int32), ctypes.POINTER(ctypes.POINTER(ctypes.c_int32))
+        self.struct = llama_cpp.llama_batch(
+            n_tokens=0,
+            token=self._token.ctypes.data_as(int32),
+            embd=None,
+            pos=self._position.ctypes.data_as(int32),
+            n_seq_id=self._sequence_count.ctypes.data_as(int32),
+            seq_id=self._sequence_pointer.ctypes.data_as(pointer),
+            logits=self._wanted.ctypes.data_as(ctypes.POINTER(ctypes.c_int8)),
+        )
+
+    def clear(self) -> None:
+        self.struct.n_tokens = 0
+
+    def add(self, part: Part, position: int) -> None:
+        start, end = self.struct.n_tokens, self.struct.n_tokens + len(part.tokens)
+        if end > len(self._token):
+            raise DecodeFailed(f"a pass of {end} rows is above the limit of {len(self._token)}")
+        self._token[start:end] = part.tokens
+        self._position[start:end] = np.arange(position, position + len(part.tokens))
+        self._sequence[start:end] = part.slot
+        self._wanted[start:end] = 0
+        self._wanted[end - part.outputs : end] = 1
+        self.struct.n_tokens = end

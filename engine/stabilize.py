@@ -1,0 +1,127 @@
+"""The published stale-answer replay ("anchor"), as a state machine between passes.
+
+Invariant: `window` is what the next pass must decode; its first token is decided already. `consume`
+takes the logits of what was decoded and decides everything they can tell, so no logits outlive a
+pass. With tau 0 the decided tokens are those of plain greedy generation, whatever the draft; an empty
+draft is plain generation.
+"""
+
+from collections.abc import Callable, Sequence
+from itertools import accumulate, takewhile
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.acceptance import Tolerance
+from engine.language_model import Rows
+from engine.wire import Stabilize
+
+
+class Decision(NamedTuple):
+    """A token, the draft index it was held from (or -1), and whether a draft token was rejected for it."""
+
+    token: int
+    source: int
+    diverged: bool = False
+
+
+class AnchorReplay:
+    """Replay of one draft: anchored windows of it while they hold, serial decoding in between."""
+
+    def __init__(self, request: Stabilize, is_end: Callable[[int], bool]) -> None:
+        self._draft = request.old_output
+        self._draft_text = _as_text(request.old_output)
+        self._horizon = request.horizon
+        self._anchor_len = request.anchor_len
+        self._tolerance = Tolerance(request.tau, request.floor)
+        self._strict = _covered(request.strict, len(self._draft))
+        self._is_end = is_end
+        self._decided: list[int] = []
+        self._next: int | None = 0
+        """The draft index that comes next while anchored, None while not."""
+        self._diverged_at = 0
+        self.window: list[int] = []
+        self.kept = 0
+        """How many tokens of the last window stand; the rest is to be rolled back."""
+
+    def consume(self, rows: Rows) -> list[Decision]:
+        """Judge the window by its logits (at first: the prompt's last row) and decide what follows.
+
+        The window may have been decoded in part: as many tokens as there are rows.
+        """
+        held: list[Decision] = []
+        for row in rows[:-1] if self.window else ():
+            if not self._holds(row):
+                break
+            held.append(self._hold())
+        self.kept = 1 + len(held) if self.window else 0
+        decision = self._decide(rows[len(held)])
+        self.window = self._window(decision)
+        return [*held, decision]
+
+    def _holds(self, row: NDArray[np.float32]) -> bool:
+        assert self._next is not None
+        return self._tolerance.holds(row, self._draft[self._next], strict=self._strict[self._next])
+
+    def _hold(self) -> Decision:
+        assert self._next is not None
+        decision = Decision(self._draft[self._next], self._next)
+        self._decided.append(decision.token)
+        self._next += 1
+        return decision
+
+    def _decide(self, row: NDArray[np.float32]) -> Decision:
+        """The token at the place whose logits are known but which no window has reached."""
+        diverged = False
+        if self._next is not None and self._next < len(self._draft):
+            if self._holds(row):
+                return self._hold()
+            diverged, self._diverged_at, self._next = True, self._next, None
+        token = int(np.argmax(row))
+        self._decided.append(token)
+        if self._next is None:
+            self._next = self._find_anchor()
+        return Decision(token, -1, diverged)
+
+    def _window(self, decision: Decision) -> list[int]:
+        """A held token goes on with the draft, up to where the draft may end; any other goes alone."""
+        if decision.source < 0:
+            return [decision.token]
+        start = decision.source + 1
+        rest = self._draft[start : start + self._horizon - 1]
+        return [decision.token, *takewhile(lambda token: not self._is_end(token), rest)]
+
+    def _find_anchor(self) -> int | None:
+        """The draft index after the last decided tokens, searched from the divergence on, then before."""
+        if len(self._decided) < self._anchor_len:
+            return None
+        pattern = _as_text(self._decided[-self._anchor_len :])
+        start = self._draft_text.find(pattern, self._diverged_at)
+        if start < 0:
+            start = self._draft_text.find(pattern)
+        return start + self._anchor_len if start >= 0 else None
+
+
+def _as_text(tokens: Sequence[int]) -> str:
+    """One character a token, so that str.find searches for tokens."""
+    return "".join(map(chr, tokens))
+
+
+def _covered(ranges: Sequence[tuple[int, int]], length: int) -> list[bool]:
+    """For each index below `length`, whether a range covers it; linear however the ranges overlap."""
+    steps = [0] * (length + 1)
+    for a, b in ranges:
+        steps[min(a, length)] += 1
+        steps[min(b, length)] -= 1
+    return [depth > 0 for depth in accumulate(steps)]
+
+
+def plain() -> Stabilize:
+    """The request that makes a replay plain generation."""
+    return Stabilize(tau=0, floor=0)
+
+
+def held_fraction(sources: Sequence[int]) -> float:
+    """Share of tokens that were held from the draft; 0 for no tokens."""
+    return sum(source >= 0 for source in sources) / len(sources) if sources else 0.0

@@ -1,0 +1,95 @@
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import httpx
+import pytest
+
+from engine.main import bind
+
+
+def run(*arguments: str, **options: object) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-m", "engine.main", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60, **options)  # type: ignore[call-overload,no-any-return]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [(None, "No such file or directory"), (b"PK\x03\x04", "not a GGUF file")],
+    ids=["missing", "not a GGUF"],
+)
+def test_a_model_that_is_none_is_one_line_and_exit_2(
+    content: bytes | None, message: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "model.gguf"
+    if content is not None:
+        path.write_bytes(content)
+    done = run("--port", "0", "--model", str(path))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"error: model {path}: {message}")
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_damaged_model_ends_the_process_after_it_listened(tmp_path: Path) -> None:
+    path = tmp_path / "model.gguf"
+    path.write_bytes(b"GGUF and nothing more")
+    done = run("--port", "0", "--model", str(path))
+    assert done.returncode == 2
+    assert done.stdout.startswith("listening on http://127.0.0.1:")
+    assert done.stderr.startswith(f"error: model {path}: cannot be loaded: ")
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_port_in_use_is_one_line_and_exit_2() -> None:
+    with bind("127.0.0.1", 0) as taken:
+        port = taken.getsockname()[1]
+        done = run("--fake-model", "--port", str(port))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"error: cannot listen on 127.0.0.1:{port}: ")
+    assert "in use" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["--slots", "0"], ["--port", "70000"], ["--kv", "q4"], ["--frobnicate"]],
+    ids=lambda arguments: arguments[0],
+)
+def test_a_wrong_option_is_named_with_exit_2(arguments: list[str]) -> None:
+    done = run(*arguments)
+    assert done.returncode == 2
+    assert arguments[0] in done.stderr
+
+
+def test_options_come_from_the_environment_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REDRAFT_ENGINE_SLOTS", "0")
+    assert "--slots" in run("--fake-model", "--port", "0").stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "SIGINT"])
+def test_a_signal_ends_open_streams_and_exits_0(number: int, launch: Callable) -> None:
+    running = launch("engine.main", "--fake-model", "--fake-pass-ms", "20")
+    body = {"prompt": "<|im_start|>user\n" + "the plan " * 900 + "<|im_end|>\n<|im_start|>assistant\n"}
+    with httpx.stream("POST", running.url + "/completion", json={**body, "stream": True}) as response:
+        lines = response.iter_lines()
+        assert '"stop":false' in next(lines)
+        running.process.send_signal(number)
+        last = [line for line in lines if line][-1]
+    assert '"message": "the engine is shutting down"' in last
+    assert running.process.wait(10) == 0
+
+
+def test_the_end_of_standard_input_exits_0(launch: Callable) -> None:
+    running = launch("engine.main", "--fake-model")
+    running.process.stdin.close()
+    assert running.process.wait(10) == 0
+
+
+def test_bind_takes_a_name_and_any_free_port() -> None:
+    with bind("localhost", 0) as listener:
+        port = listener.getsockname()[1]
+        with socket.create_connection(("localhost", port)):
+            assert port > 0
