@@ -4,9 +4,10 @@ Invariant: the published contract's names and shapes; additions only. Text offse
 UTF-16 code units, as browsers count.
 """
 
+from collections.abc import Iterator
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from engine.wire import Algorithm
 
@@ -14,6 +15,14 @@ Mode = Literal["exact", "tolerant"]
 Kind = Literal["rederive", "revise"]
 Range = tuple[int, int]
 PositiveTokens = Annotated[int, Field(ge=1, le=8192)]
+
+
+def _encodable(text: str) -> str:
+    text.encode()  # a lone surrogate, which JSON can escape, raises ValueError
+    return text
+
+
+Text = Annotated[str, AfterValidator(_encodable)]
 
 
 class _Body(BaseModel):
@@ -27,17 +36,17 @@ class _Answer(BaseModel):
 class Source(_Body):
     """A named source text."""
 
-    name: str = Field(min_length=1, max_length=256)
-    text: str
+    name: Text = Field(min_length=1, max_length=256)
+    text: Text
 
 
 class OpenRequest(_Body):
     """Body of `PUT .../{section}`: open or replace. `derived` is the next refresh's draft."""
 
-    instruction: str
+    instruction: Text
     sources: list[Source]
-    derived: str | None = None
-    pinned: list[str] = []
+    derived: Text | None = None
+    pinned: list[Text] = []
     max_tokens: PositiveTokens = 512
 
 
@@ -45,10 +54,10 @@ class Edit(_Body):
     """Replaces lines `[start, end)` of a text, split on `\\n`, by `lines`."""
 
     target: Literal["source", "derived"]
-    source: str | None = None
+    source: Text | None = None
     start: int = Field(ge=0)
     end: int = Field(ge=0)
-    lines: list[str]
+    lines: list[Text]
 
 
 class EditsRequest(_Body):
@@ -56,7 +65,7 @@ class EditsRequest(_Body):
 
     base_revision: int | None = None
     edits: list[Edit]
-    pinned: list[str] | None = None
+    pinned: list[Text] | None = None
 
 
 class RefreshRequest(_Body):
@@ -69,14 +78,20 @@ class RefreshRequest(_Body):
     base_revision: int | None = None
     edits: list[Edit] = []
     sources: list[Source] | None = None
-    instruction: str | None = None
-    pinned: list[str] | None = None
+    instruction: Text | None = None
+    pinned: list[Text] | None = None
     baseline: bool = False
     mode: Mode = "exact"
     tau: float = Field(3.0, ge=0)
     floor: float = Field(1.0, ge=0)
     algorithm: Algorithm = "anchor"
     return_tokens: bool = False
+
+    @model_validator(mode="after")
+    def _floor_is_below_tau(self) -> "RefreshRequest":
+        if self.mode == "tolerant" and self.floor > self.tau:
+            raise ValueError(f"floor {self.floor} is above tau {self.tau}")
+        return self
 
 
 class OpenResponse(_Answer):
@@ -166,7 +181,8 @@ class DoneEvent(_Answer):
     """Terminal event of a complete refresh. Times in milliseconds; `reused` is held over emitted tokens.
 
     `tokens` are the emitted ones, `prompt_tokens` those of the prompt that had to be computed and
-    `total_tokens` the whole prompt and answer. `stop_type` is the engine's.
+    `total_tokens` the whole prompt and answer. `strict_tokens` of the draft were guarded: held on an
+    exact match only, as the edit removed the word that they belong to. `stop_type` is the engine's.
     """
 
     revision: int
@@ -189,6 +205,7 @@ class DoneEvent(_Answer):
     exact: bool | None = None
     passes: int | None = None
     rows: int | None = None
+    strict_tokens: int | None = None
     stop_type: str = ""
     token_ids: list[int] | None = None
     token_src: list[int] | None = None
@@ -216,3 +233,40 @@ EVENT_NAMES: dict[str, type[RefreshEvent]] = {
     "cancelled": CancelledEvent,
     "error": ErrorEvent,
 }
+
+
+def encode_event(event: RefreshEvent) -> bytes:
+    """The event as one SSE block. JSON escapes CR and LF, so the data is always one line."""
+    name = next(name for name, kind in EVENT_NAMES.items() if type(event) is kind)
+    return f"event: {name}\ndata: {event.model_dump_json(exclude_none=True)}\n\n".encode()
+
+
+def parse_event(name: str, data: str) -> RefreshEvent:
+    """The event that an SSE block carries; ValueError when the name or the data is not one of ours."""
+    if name not in EVENT_NAMES:
+        raise ValueError(f"unknown refresh event {name!r}")
+    return EVENT_NAMES[name].model_validate_json(data)
+
+
+class SseDecoder:
+    """Cuts a byte stream into SSE blocks, at LF and CRLF only: U+2028, U+0085 and a lone CR are text."""
+
+    def __init__(self) -> None:
+        self._rest = b""
+        self._name = "message"
+        self._data: list[str] = []
+
+    def feed(self, chunk: bytes) -> Iterator[tuple[str, str]]:
+        """The `(event name, data)` of each block that the chunk completes."""
+        *lines, self._rest = (self._rest + chunk).split(b"\n")
+        for line in lines:
+            text = line.removesuffix(b"\r").decode()
+            field, _, value = text.partition(":")
+            if field == "event":
+                self._name = value.removeprefix(" ")
+            elif field == "data":
+                self._data.append(value.removeprefix(" "))
+            elif not text:
+                if self._data:
+                    yield self._name, "\n".join(self._data)
+                self._name, self._data = "message", []

@@ -1,0 +1,151 @@
+"""The engine over HTTP, ours or a patched llama-server.
+
+Invariant: whatever goes wrong between here and the engine comes out as EngineUnavailable with one line;
+nothing about the engine is remembered, so one that was restarted is simply used again.
+"""
+
+import json
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+from pydantic import BaseModel
+
+from daemon.errors import EngineUnavailable
+from daemon.wire import SseDecoder
+from engine.wire import CompletionChunk, CompletionRequest, CompletionResult
+
+CONNECT_S = 5.0
+
+
+class _Generation(BaseModel):
+    n_ctx: int
+
+
+class Props(BaseModel):
+    """The engine's `/props`; `redraft` is missing where it cannot replay a stale answer."""
+
+    default_generation_settings: _Generation
+    total_slots: int
+    model_path: str
+    model_alias: str = ""
+    redraft: dict[str, object] | None = None
+
+    @property
+    def context(self) -> int:
+        """Tokens that fit into one slot."""
+        return self.default_generation_settings.n_ctx
+
+    @property
+    def model_name(self) -> str:
+        """What to call the model: its alias, or its file's name."""
+        return self.model_alias or self.model_path.rsplit("/", 1)[-1]
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A text as token ids, and each token's bytes."""
+
+    tokens: list[int]
+    pieces: list[bytes]
+
+
+class EngineClient:
+    """Calls one engine. `silence_s`: how long it may say nothing before it counts as lost."""
+
+    def __init__(self, url: str, silence_s: float) -> None:
+        self._url = url
+        self._http = httpx.AsyncClient(
+            base_url=url,
+            timeout=httpx.Timeout(silence_s, connect=CONNECT_S),
+            limits=httpx.Limits(max_connections=None),
+            trust_env=False,
+        )
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._http.aclose()
+
+    async def props(self) -> Props:
+        """The engine's facts."""
+        with self._failures():
+            return Props.model_validate(await self._call("GET", "/props"))
+
+    async def prompt_tokens(self, message: str) -> list[int]:
+        """One user message as a prompt: through the model's chat template, then as token ids."""
+        with self._failures():
+            messages = [{"role": "user", "content": message}]
+            rendered = await self._call("POST", "/apply-template", json={"messages": messages})
+            body = {"content": rendered["prompt"], "add_special": True, "parse_special": True}
+            tokens: list[int] = (await self._call("POST", "/tokenize", json=body))["tokens"]
+            return tokens
+
+    async def draft(self, text: str) -> Draft:
+        """A text as tokens; what looks like a special token in it is only text."""
+        if not text:
+            return Draft([], [])
+        with self._failures():
+            body = {"content": text, "add_special": False, "parse_special": False, "with_pieces": True}
+            tokens = (await self._call("POST", "/tokenize", json=body))["tokens"]
+            pieces = [
+                piece.encode() if isinstance(piece := token["piece"], str) else bytes(piece)
+                for token in tokens
+            ]
+            return Draft([token["id"] for token in tokens], pieces)
+
+    async def complete(
+        self, request: CompletionRequest
+    ) -> AsyncGenerator[CompletionChunk | CompletionResult]:
+        """Stream a completion; the last item, and only the last, is a CompletionResult."""
+        decoder, item = SseDecoder(), None
+        with self._failures():
+            body = request.model_dump(exclude_unset=True)
+            async with self._http.stream("POST", "/completion", json=body) as response:
+                if response.is_error:
+                    await response.aread()
+                    raise EngineUnavailable(_reason(response))
+                async for block in response.aiter_bytes():
+                    for _, data in decoder.feed(block):
+                        item = _stream_item(data)
+                        yield item
+        if not isinstance(item, CompletionResult):
+            raise EngineUnavailable(f"{self._url} ended its stream early")
+
+    async def erase(self, slot: int) -> None:
+        """Drop what a slot has in its cache."""
+        with self._failures():
+            await self._call("POST", f"/slots/{slot}", params={"action": "erase"}, json={})
+
+    async def _call(self, method: str, path: str, **arguments: Any) -> dict[str, Any]:
+        response = await self._http.request(method, path, **arguments)
+        if response.is_error:
+            raise EngineUnavailable(_reason(response))
+        answer: dict[str, Any] = response.json()
+        return answer
+
+    @contextmanager
+    def _failures(self) -> Iterator[None]:
+        try:
+            yield
+        except httpx.HTTPError as error:
+            raise EngineUnavailable(f"{self._url}: {type(error).__name__} {error}".rstrip()) from error
+        except (KeyError, TypeError, ValueError) as error:
+            line = " ".join(str(error).split())
+            raise EngineUnavailable(f"{self._url} answered what no engine answers: {line}") from error
+
+
+def _stream_item(data: str) -> CompletionChunk | CompletionResult:
+    fields = json.loads(data)
+    if "error" in fields:
+        error = fields["error"]
+        raise EngineUnavailable(
+            f"the engine failed: {error.get('message') if isinstance(error, dict) else error}"
+        )
+    return (CompletionResult if fields["stop"] else CompletionChunk).model_validate(fields)
+
+
+def _reason(response: httpx.Response) -> str:
+    text = " ".join(response.text.split())[:200]
+    return f"{response.request.url} answered {response.status_code}: {text}"

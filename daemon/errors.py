@@ -1,0 +1,73 @@
+"""What redraftd refuses, as values that the HTTP layer turns into answers and the client back into errors.
+
+DaemonError
+├── InvalidRequest     400 bad_session_id, bad_prefix; 422 bad_range, invalid_request
+├── UnknownSession     404
+├── StaleRevision      409
+├── TooLarge           413
+├── Busy               429
+└── EngineUnavailable  503
+
+Invariant: each one carries its HTTP status, its code and one line that says what to do.
+"""
+
+
+class DaemonError(Exception):
+    """A refusal: HTTP status, code, one line of detail and the fields that the contract adds."""
+
+    def __init__(self, status: int, code: str, detail: str, **fields: object) -> None:
+        super().__init__(f"{code}: {detail}")
+        self.status = status
+        self.code = code
+        self.detail = detail
+        self.fields = fields
+
+
+class InvalidRequest(DaemonError):
+    """An address (400) or a body (422) that cannot be right."""
+
+    def __init__(self, code: str, detail: str) -> None:
+        super().__init__(400 if code in {"bad_session_id", "bad_prefix"} else 422, code, detail)
+
+
+class UnknownSession(DaemonError):
+    """No such section."""
+
+    def __init__(self, session_id: str) -> None:
+        super().__init__(404, "unknown_session", f"no section {session_id}: open it with PUT")
+
+
+class StaleRevision(DaemonError):
+    """The caller's base revision is not the section's."""
+
+    def __init__(self, base: int, revision: int) -> None:
+        detail = f"base_revision is {base}, the section is at {revision}: get it and edit that"
+        super().__init__(409, "stale_revision", detail, revision=revision)
+
+
+class TooLarge(DaemonError):
+    """The prompt leaves no room for the answer in the engine's context."""
+
+    def __init__(self, prompt_tokens: int, context: int, max_tokens: int) -> None:
+        limit = max(0, context - max_tokens)
+        detail = (
+            f"the prompt has {prompt_tokens} tokens, {limit} fit beside max_tokens {max_tokens}"
+            f" in a context of {context}: shorten the sources or lower max_tokens"
+        )
+        super().__init__(413, "too_large", detail, prompt_tokens=prompt_tokens, limit=limit)
+
+
+class Busy(DaemonError):
+    """Every slot is taken and the queue is full or did not move in time."""
+
+    def __init__(self, reason: str, retry_after_ms: int) -> None:
+        detail = f"all slots are busy ({reason}): try again in {retry_after_ms} ms"
+        super().__init__(429, "busy", detail, reason=reason, retry_after_ms=retry_after_ms)
+        self.retry_after_s = -(-retry_after_ms // 1000)
+
+
+class EngineUnavailable(DaemonError):
+    """The engine cannot be reached, is loading, or answered what it must not."""
+
+    def __init__(self, detail: str) -> None:
+        super().__init__(503, "engine_unavailable", detail)

@@ -1,0 +1,35 @@
+import pytest
+
+from daemon.errors import (
+    Busy,
+    DaemonError,
+    EngineUnavailable,
+    InvalidRequest,
+    StaleRevision,
+    TooLarge,
+    UnknownSession,
+)
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "code", "fields"),
+    [
+        (InvalidRequest("bad_session_id", "x"), 400, "bad_session_id", {}),
+        (InvalidRequest("bad_prefix", "x"), 400, "bad_prefix", {}),
+        (InvalidRequest("bad_range", "x"), 422, "bad_range", {}),
+        (InvalidRequest("invalid_request", "x"), 422, "invalid_request", {}),
+        (UnknownSession("t/d/s"), 404, "unknown_session", {}),
+        (StaleRevision(1, 2), 409, "stale_revision", {"revision": 2}),
+        (TooLarge(90, 100, 20), 413, "too_large", {"prompt_tokens": 90, "limit": 80}),
+        (TooLarge(90, 100, 200), 413, "too_large", {"prompt_tokens": 90, "limit": 0}),
+        (Busy("queue_full", 1500), 429, "busy", {"reason": "queue_full", "retry_after_ms": 1500}),
+        (EngineUnavailable("gone"), 503, "engine_unavailable", {}),
+    ],
+)
+def test_a_refusal_is_the_contracts(error: DaemonError, status: int, code: str, fields: object) -> None:
+    assert (error.status, error.code, error.fields) == (status, code, fields)
+    assert "\n" not in error.detail
+
+
+def test_retry_after_is_whole_seconds_rounded_up() -> None:
+    assert Busy("queue_full", 1500).retry_after_s == 2
