@@ -1,0 +1,147 @@
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from bundles import Attempt, Fact, HeldSpan, Unit
+from judge import ArmFacts, CanaryCount, Flip, JudgeError
+from judge.evidence import attribute_absence, attribute_evidence
+
+STALE = "Bo owns the launch on 12 June."
+LOST_OWNER = "Somebody owns the launch on 15 June."
+
+
+def test_identical_texts_have_no_flips(judged: Callable) -> None:
+    assessment = judged(repeats=2).assess()
+    assert assessment.flips == assessment.regressions == assessment.missing == assessment.errors == ()
+    assert assessment.arms["redraft"] == ArmFacts(passed=12, total=12, unscored=0)
+    assert assessment.canaries["redraft"] == CanaryCount(passed=2)
+    assert assessment.arms_under_test == ("redraft",)
+
+
+def test_a_stale_answer_flips_every_fact_worst_first(judged: Callable) -> None:
+    assessment = judged({("u1", "redraft"): STALE}, held=True).assess()
+    assert [(f.fact_id, f.severity, f.before, f.after, f.attribution) for f in assessment.flips] == [
+        ("owner", "critical", "pass", "fail", "decoded"),
+        ("old-owner", "critical", "pass", "fail", "held"),
+        ("day", "supporting", "pass", "fail", "decoded"),
+    ]
+    assert assessment.regressions == assessment.flips
+    assert assessment.arms["redraft"].failed == 3
+    assert assessment.canary_outcomes == {
+        ("u1", "plain"): "passed",
+        ("u1", "control"): "passed",
+        ("u1", "redraft"): "failed",
+        ("u2", "plain"): "passed",
+        ("u2", "control"): "passed",
+        ("u2", "redraft"): "passed",
+    }
+
+
+def test_a_fact_that_plain_lacks_is_a_gain_and_no_regression(judged: Callable) -> None:
+    assessment = judged({("u1", "plain"): LOST_OWNER, ("u1", "control"): LOST_OWNER}).assess()
+    assert assessment.flips == (Flip("u1", "owner", "redraft", 0, "fail", "pass", "decoded", "critical"),)
+    assert assessment.regressions == ()
+    assert assessment.canary_outcomes["u1", "redraft"] == "blind"
+    assert assessment.blind_share == 0.5
+
+
+def test_what_control_loses_too_is_drift_and_no_regression(judged: Callable) -> None:
+    assessment = judged({("u1", "control"): LOST_OWNER, ("u1", "redraft"): STALE}).assess()
+    assert [(f.arm, f.fact_id) for f in assessment.flips if f.fact_id == "owner"] == [
+        ("control", "owner"),
+        ("redraft", "owner"),
+    ]
+    assert {f.fact_id for f in assessment.regressions} == {"old-owner", "day"}
+
+
+def test_control_alone_never_regresses(judged: Callable) -> None:
+    assessment = judged({("u1", "control"): STALE}).assess()
+    assert len(assessment.flips) == 3
+    assert assessment.regressions == ()
+
+
+def test_a_loss_without_a_known_control_counts(judged: Callable) -> None:
+    run = judged({("u1", "redraft"): STALE}, arms=("plain", "redraft"))
+    assert len(run.assess().regressions) == 3
+
+
+def test_repeats_are_compared_with_the_same_repeat(judged: Callable) -> None:
+    run = judged(repeats=2).replace_attempt(("u1", "redraft", 1), text=LOST_OWNER)
+    assert [(f.fact_id, f.repeat) for f in run.assess().regressions] == [("owner", 1)]
+    assert run.assess().canary_outcomes["u1", "redraft"] == "failed"
+    blind = judged(repeats=2).replace_attempt(("u1", "plain", 1), text=LOST_OWNER)
+    assert blind.assess().canary_outcomes["u1", "redraft"] == "blind"
+
+
+def test_advisory_facts_do_not_decide_a_canary(judged: Callable, unit: Callable[..., Unit]) -> None:
+    advisory = Fact("tone", "expect", ("please",), severity="advisory")
+    with_advisory = unit("u1", facts=(*unit("u1").facts, advisory))
+    assert judged(units=(with_advisory,)).assess().canaries["redraft"] == CanaryCount(passed=1)
+    only_advisory = unit("u1", facts=(advisory,))
+    assert judged(units=(only_advisory,)).assess().canaries["redraft"] == CanaryCount(unscored=1)
+
+
+def test_the_plan_is_the_denominator(judged: Callable) -> None:
+    full = judged()
+    gone = replace(full, attempts=tuple(a for a in full.attempts if a.key != ("u1", "redraft", 0)))
+    assessment = gone.assess()
+    assert assessment.missing == (("u1", "redraft", 0),)
+    assert assessment.arms["redraft"] == ArmFacts(passed=3, total=6, unscored=3)
+    unjudged = replace(full, verdicts=())
+    assert unjudged.assess().arms["plain"] == ArmFacts(passed=0, total=6, unscored=6)
+    assert unjudged.assess().canaries["redraft"] == CanaryCount(unscored=2)
+
+
+def test_a_failed_attempt_is_unscored_even_beside_an_old_verdict(judged: Callable) -> None:
+    full = judged()
+    old_verdicts = full.verdicts
+    failed = full.replace_attempt(("u1", "redraft", 0), status="error", error="engine died")
+    assessment = replace(failed, verdicts=old_verdicts).assess()
+    assert assessment.errors == (("u1", "redraft", 0),)
+    assert assessment.arms["redraft"].unscored == 3
+
+
+def test_stale_answers_are_not_part_of_the_plan(judged: Callable, attempt: Callable[..., Attempt]) -> None:
+    full = judged()
+    assert replace(full, attempts=(*full.attempts, attempt("u1", "stale"))).assess() == full.assess()
+
+
+def test_run_and_units_must_fit(judged: Callable) -> None:
+    with pytest.raises(JudgeError, match="unit 'u1' of its plan is not among the units"):
+        replace(judged(), units=()).assess()
+    with pytest.raises(JudgeError, match="no arm 'plain'"):
+        judged(arms=("control", "redraft")).assess()
+
+
+@pytest.mark.parametrize(
+    ("evidence", "attribution"),
+    [
+        pytest.param((5, 7), "held", id="inside"),
+        pytest.param((3, 5), "held", id="overlaps-the-start"),
+        pytest.param((0, 4), "decoded", id="ends-where-the-span-starts"),
+        pytest.param((8, 9), "decoded", id="starts-where-the-span-ends"),
+    ],
+)
+def test_a_statement_is_held_where_it_overlaps_a_held_span(
+    attempt: Callable[..., Attempt], evidence: tuple[int, int], attribution: str
+) -> None:
+    held = attempt("u1", "redraft", spans=(HeldSpan(100, 104, 4, 8),))
+    assert attribute_evidence(held, evidence) == attribution
+
+
+@pytest.mark.parametrize(
+    ("tokens", "sources", "attribution"),
+    [
+        pytest.param((1, 2, 9, 4), (-1, -1, 2, -1), "held", id="first-difference-held"),
+        pytest.param((1, 2, 9, 4), (0, 1, -1, 3), "decoded", id="first-difference-decoded"),
+        pytest.param((1, 2), (0, 1), "decoded", id="stopped-early"),
+        pytest.param((1, 2, 3, 4), (0, 1, 2, 3), "decoded", id="no-difference"),
+        pytest.param((), (), "decoded", id="no-tokens"),
+    ],
+)
+def test_an_absence_is_held_if_the_first_differing_token_was(
+    attempt: Callable[..., Attempt], tokens: tuple[int, ...], sources: tuple[int, ...], attribution: str
+) -> None:
+    ours = attempt("u1", "redraft", token_ids=tokens, token_src=sources)
+    assert attribute_absence(ours, attempt("u1", "plain", token_ids=(1, 2, 3, 4))) == attribution
