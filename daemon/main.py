@@ -60,6 +60,8 @@ def bind(host: str, port: int) -> tuple[socket.socket, str]:
     """A listening socket and its URL; OSError when the address is taken or not ours."""
     family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
     listener = socket.create_server(address, family=family, backlog=128)
+    # asyncio switches Nagle's delay off only where a socket says that it is TCP.
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP, fileno=listener.detach())
     name = f"[{host}]" if family == socket.AF_INET6 else host
     return listener, f"http://{name}:{listener.getsockname()[1]}"
 
@@ -84,7 +86,8 @@ def main(watch_stdin: bool, **settings: Any) -> None:
     except ValueError as error:
         _fail(str(error))
     except OSError as error:
-        _fail(f"cannot listen on {settings['host']}:{settings['port']}: {os.strerror(error.errno or 0)}")
+        reason = str(error.strerror).partition(" (while")[0]  # create_server repeats the address there
+        _fail(f"cannot listen on {settings['host']}:{settings['port']}: {reason}")
     server = Server(config, url)
     if watch_stdin:
         threading.Thread(target=server.stop_at_end_of_stdin, daemon=True).start()

@@ -128,7 +128,9 @@ def _version() -> str:
 def bind(host: str, port: int) -> socket.socket:
     """A listening socket. Raises OSError."""
     family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-    return socket.create_server((address[0], port), family=family, backlog=128)
+    listener = socket.create_server((address[0], port), family=family, backlog=128)
+    # asyncio switches Nagle's delay off only where a socket says that it is TCP.
+    return socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP, fileno=listener.detach())
 
 
 @click.command(context_settings={"auto_envvar_prefix": "REDRAFT_ENGINE", "show_default": True})
@@ -156,9 +158,8 @@ def main(**options: object) -> None:
         if config.model and not config.fake_model:
             check_gguf(config.model)
     except OSError as error:
-        _fail(
-            f"cannot listen on {config.host}:{config.port}: {error.strerror}; choose another --host or --port"
-        )
+        reason = str(error.strerror).partition(" (while")[0]  # create_server repeats the address there
+        _fail(f"cannot listen on {config.host}:{config.port}: {reason}; choose another --host or --port")
     except EngineError as error:
         _fail(str(error))
     host = f"[{config.host}]" if ":" in config.host else config.host
@@ -173,7 +174,7 @@ def main(**options: object) -> None:
 
 
 def _fail(message: str) -> None:
-    print(f"error: {message}", file=sys.stderr)
+    print(f"redraft-engine: {message}", file=sys.stderr)
     sys.exit(2)
 
 

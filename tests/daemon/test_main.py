@@ -1,6 +1,7 @@
 import asyncio
 import os
 import signal
+import socket
 import sys
 from asyncio.subprocess import PIPE, Process
 from contextlib import suppress
@@ -112,3 +113,9 @@ def test_an_ipv6_url_has_brackets() -> None:
     listener, url = bind("::1", 0)
     with listener:
         assert url == f"http://[::1]:{listener.getsockname()[1]}"
+
+
+def test_asyncio_switches_nagles_delay_off() -> None:
+    listener, _ = bind("127.0.0.1", 0)
+    with listener:
+        assert listener.proto == socket.IPPROTO_TCP

@@ -1,3 +1,4 @@
+import re
 import signal
 import socket
 import subprocess
@@ -29,7 +30,7 @@ def test_a_model_that_is_none_is_one_line_and_exit_2(
         path.write_bytes(content)
     done = run("--port", "0", "--model", str(path))
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith(f"error: model {path}: {message}")
+    assert done.stderr.startswith(f"redraft-engine: model {path}: {message}")
     assert done.stderr.count("\n") == 1
 
 
@@ -39,7 +40,7 @@ def test_a_damaged_model_ends_the_process_after_it_listened(tmp_path: Path) -> N
     done = run("--port", "0", "--model", str(path))
     assert done.returncode == 2
     assert done.stdout.startswith("listening on http://127.0.0.1:")
-    assert done.stderr.startswith(f"error: model {path}: cannot be loaded: ")
+    assert done.stderr.startswith(f"redraft-engine: model {path}: cannot be loaded: ")
     assert done.stderr.count("\n") == 1
 
 
@@ -48,9 +49,18 @@ def test_a_port_in_use_is_one_line_and_exit_2() -> None:
         port = taken.getsockname()[1]
         done = run("--fake-model", "--port", str(port))
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith(f"error: cannot listen on 127.0.0.1:{port}: ")
-    assert "in use" in done.stderr
-    assert done.stderr.count("\n") == 1
+    assert done.stderr == (
+        f"redraft-engine: cannot listen on 127.0.0.1:{port}: Address already in use; "
+        "choose another --host or --port\n"
+    )
+
+
+def test_a_host_that_is_none_is_one_line_and_exit_2() -> None:
+    done = run("--fake-model", "--host", "no such host")
+    assert done.returncode == 2
+    assert re.fullmatch(
+        r"redraft-engine: cannot listen on no such host:8080: [^\n]*not known[^\n]*\n", done.stderr
+    )
 
 
 @pytest.mark.parametrize(
@@ -93,3 +103,8 @@ def test_bind_takes_a_name_and_any_free_port() -> None:
         port = listener.getsockname()[1]
         with socket.create_connection(("localhost", port)):
             assert port > 0
+
+
+def test_asyncio_switches_nagles_delay_off() -> None:
+    with bind("127.0.0.1", 0) as listener:
+        assert listener.proto == socket.IPPROTO_TCP
