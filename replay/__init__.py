@@ -1,0 +1,1 @@
+"""Plans and drives replays, sums them up, reports on them, and the `redraft` command."""

@@ -1,0 +1,46 @@
+"""Commands about what is in the store: `import`, `bundles`."""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+from tabulate import tabulate
+
+from bundles import read_suite
+from replay.catalog import suite_path, tell_skipped
+from replay.cli.shared import json_option, open_store, say, store_option
+from replay.report.table import one_line
+
+
+@click.command("import")
+@click.argument("suites", metavar="SUITE...", nargs=-1, required=True)
+@click.option("--strict", is_flag=True, help="A unit that cannot be imported is an error.")
+@store_option
+def import_suites(suites: tuple[str, ...], strict: bool, store: Path) -> None:
+    """Import suite files into the store."""
+    with open_store(store, create=True) as opened:
+        for name in suites:
+            suite = read_suite(suite_path(name) or Path(name), strict=strict)
+            tell_skipped(suite, say)
+            new = opened.add_bundle(suite.bundle)
+            note = "" if new else " (was there already)"
+            click.echo(
+                one_line(
+                    f"{suite.bundle.bundle_id} {suite.bundle.name}: {len(suite.bundle.units)} units{note}"
+                )
+            )
+
+
+@click.command("bundles")
+@json_option
+@store_option
+def list_bundles(as_json: bool, store: Path) -> None:
+    """List the bundles of the store."""
+    with open_store(store) as opened:
+        found = opened.bundles()
+    if as_json:
+        click.echo(json.dumps([asdict(info) for info in found]))
+        return
+    rows = [(info.bundle_id[:12], one_line(info.name), info.sessions, info.units) for info in found]
+    click.echo(tabulate(rows, headers=("bundle", "name", "sessions", "units")))

@@ -1,0 +1,31 @@
+"""The `redraft` command."""
+
+import signal
+
+import click
+
+from replay.cli.data import import_suites, list_bundles
+from replay.cli.evaluate import gate, judge, replay, report, run
+from replay.cli.serve import model, serve
+from replay.cli.shared import Commands, verbose_option
+
+
+@click.group(cls=Commands)
+@click.version_option(package_name="redraft")
+@verbose_option
+def commands() -> None:
+    """Replay edits through redraft and plain generation, and tell if the fast answer is still right."""
+
+
+for command in (run, serve, import_suites, list_bundles, replay, judge, report, gate, model):
+    commands.add_command(command)
+
+
+def main() -> None:
+    """Entry point; SIGTERM ends a command as Ctrl-C does."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    commands(prog_name="redraft")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,57 @@
+"""Commands about services: `serve`, `model pull`."""
+
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+
+from replay.cli.shared import is_verbose, log, options, say, verbose_option
+from replay.stack import StackOptions, pull_model, serving
+
+_POLL_S = 0.5
+
+engine_options = options(
+    click.option(
+        "--model", type=click.Path(path_type=Path), help="A GGUF file instead of the default model."
+    ),
+    click.option("--ctx", type=click.IntRange(min=1), help="Context of a slot, in tokens."),
+    click.option(
+        "--threads", type=click.IntRange(min=1), help="Threads of the engine.  [default: all cores]"
+    ),
+    click.option("--kv", type=click.Choice(["bf16", "f16"]), help="Type of the KV cache.  [default: bf16]"),
+    click.option(
+        "--fake-pass-ms", type=click.IntRange(min=0), hidden=True, help="Scripted tokens, no model."
+    ),
+)
+
+
+@click.command()
+@engine_options
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address of redraftd; must be loopback.")
+@click.option("--port", type=click.IntRange(0, 65535), default=8787, show_default=True, help="Of redraftd.")
+@click.option("--engine-port", type=click.IntRange(0, 65535), default=8080, show_default=True)
+@click.option("--slots", type=click.IntRange(min=1), default=1, show_default=True, help="Refreshes at once.")
+@verbose_option
+def serve(**given: Any) -> None:
+    """Start engine and daemon; Ctrl-C stops both."""
+    try:
+        with serving(StackOptions(**given, verbose=is_verbose()), say, log) as stack:
+            click.echo(f"engine {stack.engine_url}\nredraftd {stack.url}")
+            while True:
+                stack.check()
+                time.sleep(_POLL_S)
+    except KeyboardInterrupt:
+        say("stopped")
+
+
+@click.group()
+def model() -> None:
+    """The default model."""
+
+
+@model.command()
+@verbose_option
+def pull() -> None:
+    """Fetch the default model, or say where it is; prints the path."""
+    click.echo(pull_model(say))

@@ -1,0 +1,134 @@
+"""What the commands share: options, lines on stderr, errors as exit codes.
+
+Invariant: an expected error is one line on stderr and its exit code, a traceback is for `-v`;
+stdout holds a command's result and nothing else.
+"""
+
+import logging
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from bundles import BundleError, EmptySuite, Store, StoreError
+from judge import JudgeError
+from replay.errors import ReplayError, SettingsError
+from replay.report.table import one_line
+
+USAGE, INFRASTRUCTURE, EMPTY, INTERRUPTED = 2, 4, 5, 130
+_LOG = logging.getLogger("redraft")
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def say(text: str) -> None:
+    """A line for the user."""
+    click.echo(one_line(text), err=True)
+
+
+def log(text: str) -> None:
+    """A line for `-v`."""
+    _LOG.info("%s", one_line(text))
+
+
+def is_verbose() -> bool:
+    """Whether `-v` was given."""
+    return _LOG.isEnabledFor(logging.INFO)
+
+
+class Commands(click.Group):
+    """A group whose errors are one line on stderr and an exit code."""
+
+    def main(self, *args: Any, **extra: Any) -> Any:
+        """Runs a command and exits."""
+        extra["standalone_mode"] = False
+        try:
+            code = super().main(*args, **extra)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            code = 0
+        except (Exception, KeyboardInterrupt) as error:
+            _LOG.debug("traceback", exc_info=True)
+            code = explain(error)
+        sys.exit(code)
+
+
+def explain(error: BaseException) -> int:
+    """Says what went wrong in one line; gives the exit code."""
+    match error:
+        case click.exceptions.NoArgsIsHelpError():
+            error.show()
+            return USAGE
+        case KeyboardInterrupt() | click.Abort():
+            return INTERRUPTED
+        case click.ClickException():
+            text, code = error.format_message(), USAGE
+        case ReplayError():
+            text, code = str(error), error.exit_code
+        case EmptySuite():
+            text, code = str(error), EMPTY
+        case StoreError():
+            text, code = str(error), INFRASTRUCTURE
+        case BundleError() | JudgeError():
+            text, code = str(error), USAGE
+        case OSError():
+            text, code = (
+                f"{error.filename}: {error.strerror}" if error.filename else str(error),
+                INFRASTRUCTURE,
+            )
+        case _:
+            text = f"this is a fault of redraft: {type(error).__name__}: {error} (-v shows where)"
+            code = INFRASTRUCTURE
+    say(f"redraft: {text}")
+    return code
+
+
+def _loud(context: click.Context, parameter: click.Parameter, value: bool) -> None:
+    if value:
+        logging.basicConfig(level=logging.WARNING, format="%(message)s", stream=sys.stderr)
+        _LOG.setLevel(logging.DEBUG)
+
+
+def options(*decorators: Callable[[Command], Command]) -> Callable[[Command], Command]:
+    """Several option decorators as one, shown in the order given."""
+
+    def decorate(command: Command) -> Command:
+        for decorator in reversed(decorators):
+            command = decorator(command)
+        return command
+
+    return decorate
+
+
+verbose_option = click.option(
+    "-v",
+    "--verbose",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_loud,
+    help="Show tracebacks and what the services log.",
+)
+store_option = options(
+    click.option(
+        "--store",
+        type=click.Path(dir_okay=False, path_type=Path),
+        default=Path("redraft.duckdb"),
+        envvar="REDRAFT_STORE",
+        show_default=True,
+        show_envvar=True,
+        help="The file that holds bundles and runs.",
+    ),
+    verbose_option,
+)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, and only JSON, on stdout.")
+
+
+def open_store(path: Path, *, create: bool = False) -> Store:
+    """The store at a path; SettingsError where there is none and none is to be made."""
+    if not create and not path.exists():
+        raise SettingsError(f"{path}: no such store; `redraft run` and `redraft import` make one")
+    return Store.open(path, create=create)

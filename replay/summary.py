@@ -1,0 +1,140 @@
+"""The one summary of a judged run that every report projects.
+
+Invariant: a report computes nothing, it shows what is here; the JSON keys are a promise that
+SCHEMA_VERSION numbers, others may be added.
+"""
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from bundles import Outcome, Polarity, Severity
+from judge import Attribution
+from replay.arms import CONTROL, PLAIN
+
+SCHEMA_VERSION = 1
+GateVerdict = Literal["pass", "regression", "inconclusive", "error", "empty"]
+Scalar = str | int | float | bool | None
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+
+class Canaries(_Part):
+    """How many canaries ended how; blind ones plain generation gets wrong too."""
+
+    passed: int = 0
+    failed: int = 0
+    blind: int = 0
+    unscored: int = 0
+
+
+class ArmSummary(_Part):
+    """One arm, over the attempts that finished.
+
+    Speedups are plain's wall time over the arm's, a unit counting once: the median over units with a
+    95% interval (bootstrap over sessions; None for too few), and the slowest unit. `held` is the share
+    of tokens taken over, `divergences` their number of interruptions, `identical` the share of units
+    whose token ids equal plain's.
+    """
+
+    facts_passed: int
+    facts_total: int
+    unscored: int
+    speedup_median: float | None
+    speedup_low: float | None
+    speedup_high: float | None
+    slowest: float | None
+    slowest_unit: str | None
+    held: float | None
+    divergences: int
+    identical: float | None
+    flips: int
+    regressions: int
+    canaries: Canaries
+
+
+class FlipSummary(_Part):
+    """A fact that an arm and plain generation judge differently."""
+
+    unit_id: str
+    fact_id: str
+    arm: str
+    repeat: int
+    before: Outcome = Field(serialization_alias="from")
+    after: Outcome = Field(serialization_alias="to")
+    attribution: Attribution
+    severity: Severity
+    regression: bool
+    polarity: Polarity
+    values: tuple[str, ...]
+
+
+class Passage(_Part):
+    """A text with the ranges (code points, end exclusive) that were held and that verdicts rest on."""
+
+    text: str
+    held: tuple[tuple[int, int], ...]
+    evidence: tuple[tuple[int, int], ...]
+
+
+class Comparison(_Part):
+    """One attempt whose facts flipped, beside plain generation's."""
+
+    unit_id: str
+    category: str
+    instruction: str
+    arm: str
+    repeat: int
+    plain: Passage
+    other: Passage
+    flips: tuple[FlipSummary, ...]
+
+
+class CategorySummary(_Part):
+    """The units of one category."""
+
+    category: str
+    units: int
+    arms: dict[str, ArmSummary]
+
+
+class Summary(_Part):
+    """A judged run in numbers; `comparisons` are for people and are left out of the JSON."""
+
+    schema_version: int = SCHEMA_VERSION
+    run_id: str
+    bundle_id: str
+    bundle: str
+    started: str
+    finished: str | None
+    units: int
+    repeats: int
+    seed: int
+    attempts: int
+    errors: int
+    missing: int
+    verdict: GateVerdict
+    exit_code: int
+    reasons: tuple[str, ...]
+    exact_match: float | None
+    control_match: float | None
+    regressions: int
+    canaries: Canaries
+    arms: dict[str, ArmSummary]
+    categories: tuple[CategorySummary, ...]
+    flips: tuple[FlipSummary, ...]
+    look_at: tuple[str, ...]
+    comparability: dict[str, Scalar]
+    provenance: dict[str, Scalar]
+    comparisons: tuple[Comparison, ...] = Field((), exclude=True)
+
+    @property
+    def arms_under_test(self) -> tuple[str, ...]:
+        """All but plain and control."""
+        return tuple(arm for arm in self.arms if arm not in (PLAIN, CONTROL))
+
+    def to_json(self) -> str:
+        """The stable form."""
+        return self.model_dump_json(by_alias=True, indent=2)

@@ -1,0 +1,59 @@
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from replay.report.table import one_line, render_table, render_verdict
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("a\nb\tc  d", "a b c d"),
+        ("\x1b[2Jgone\x00", "\\x1b[2Jgone\\x00"),
+        ("right\u202eleft", "right\\u202eleft"),
+        ("\ud800", "\\ud800"),
+        ("São 東京 😀", "São 東京 😀"),
+    ],
+)
+def test_text_from_outside_is_one_printable_line(text: str, line: str) -> None:
+    assert one_line(text) == line
+
+
+def test_table_shows_arms_canaries_and_ends_with_the_verdict(make: Any) -> None:
+    table = render_table(make.evaluated(6).summary())
+    rows = {line.split()[0]: line.split() for line in table.splitlines() if line}
+    assert rows["plain"][1] == "12/12"
+    assert rows["redraft"][1:5] == ["12/12", "0", "2.00x", "2.00"]
+    assert "canaries: 6 passed, 0 failed, 0 blind" in table
+    assert "100% of units in exact mode" in table
+    assert table.splitlines()[-2] == "gate: pass"
+
+
+def test_every_flip_is_listed_with_what_it_says(make: Any) -> None:
+    table = render_table(make.evaluated(2).changed("u1", "redraft", text="Bo owns it.").summary())
+    assert "regression: unit u1 fact new (expect 'Ava') in redraft: pass -> fail, " in table
+    assert "regression: unit u1 fact old (forbid 'Bo') in redraft: pass -> fail, held" in table
+
+
+def test_many_flips_end_in_a_count(make: Any) -> None:
+    evaluated = make.evaluated(30)
+    for unit in evaluated.units:
+        evaluated = evaluated.changed(unit.unit_id, "redraft", text="Bo owns it.")
+    table = render_table(evaluated.summary())
+    assert table.count("regression: unit") == 20
+    assert "and 40 more flips" in table
+
+
+def test_categories_show_where_there_are_several(make: Any) -> None:
+    evaluated = make.evaluated(2)
+    units = (evaluated.units[0], replace(evaluated.units[1], category="\x1brename"))
+    table = render_table(replace(evaluated, units=units, run=make.run(units)).summary())
+    assert "\\x1brename" in table
+    assert "\x1b" not in table
+
+
+def test_verdict_gives_its_reasons(make: Any) -> None:
+    lines = render_verdict(make.evaluated().changed("u0", "redraft", text="Bo.").summary()).splitlines()
+    assert lines[0] == "gate: regression"
+    assert any("new" in line and "u0" in line for line in lines[1:])

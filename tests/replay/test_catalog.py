@@ -1,0 +1,56 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bundles import Store, SuiteError
+from replay.catalog import load_bundle, suite_path
+from replay.errors import SettingsError
+
+
+def silent(line: str) -> None:
+    assert not line
+
+
+def entry(unit_id: str) -> str:
+    return json.dumps({"id": unit_id, "question": "q", "context_old": "a", "context_new": "b"})
+
+
+def test_built_in_suites_are_found_and_named() -> None:
+    path = suite_path("builtin:smoke")
+    assert path is not None
+    assert path.exists()
+    with pytest.raises(SettingsError, match="there is builtin:smoke"):
+        suite_path("builtin:../smoke")
+
+
+def test_a_file_is_imported_once(store: Store, tmp_path: Path) -> None:
+    path = tmp_path / "mine.jsonl"
+    path.write_text(entry("u1") + "\n")
+    bundle = load_bundle(store, str(path), silent)
+    assert load_bundle(store, str(path), silent) == bundle
+    assert [info.bundle_id for info in store.bundles()] == [bundle.bundle_id]
+
+
+def test_skipped_units_are_told(store: Store, tmp_path: Path) -> None:
+    path = tmp_path / "mine.jsonl"
+    path.write_text(entry("u1") + "\n{}\n")
+    told: list[str] = []
+    load_bundle(store, str(path), told.append)
+    assert len(told) == 1
+    assert "mine.jsonl:2" in told[0]
+
+
+def test_what_looks_like_a_file_is_not_looked_up_as_a_bundle(store: Store) -> None:
+    with pytest.raises(SuiteError, match=r"nix\.jsonl"):
+        load_bundle(store, "nix.jsonl", silent)
+
+
+def test_a_stored_bundle_is_found_by_name_and_id(store: Store, make: Any) -> None:
+    bundle = make.bundle([make.unit()], "mine")
+    store.add_bundle(bundle)
+    assert load_bundle(store, "mine", silent) == bundle
+    assert load_bundle(store, bundle.bundle_id[:8], silent) == bundle
+    with pytest.raises(SettingsError, match="other: no such file, and no bundle"):
+        load_bundle(store, "other", silent)

@@ -1,0 +1,206 @@
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+import pytest
+
+from bundles import Attempt, Source, Store
+from replay.driver import Driver, finished, opening, refreshing, replay
+from replay.errors import ServiceDown
+from replay.plan import blocks
+
+
+@pytest.fixture(autouse=True)
+def no_back_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("replay.driver.BACK_OFF_S", (0, 0, 0))
+
+
+def refusing(
+    status: int, times: int, at: str = "/refresh"
+) -> Callable[[httpx.Request], httpx.Response | None]:
+    """Refuses the first `times` requests whose path ends so."""
+    left = [times]
+
+    def refuse(request: httpx.Request) -> httpx.Response | None:
+        if request.url.path.endswith(at) and left[0] > 0:
+            left[0] -= 1
+            return httpx.Response(status, json={"error": "busy"})
+        return None
+
+    return refuse
+
+
+def started(make: Any, store: Store, units: Any, **changes: object) -> Any:
+    run = make.run(units, **changes)
+    store.add_bundle(make.bundle(units))
+    store.create_run(run)
+    return run
+
+
+def drive(make: Any, store: Store, run: Any, units: Any, daemon: Any) -> list[Attempt]:
+    told: list[Attempt] = []
+    replay(run, units, store, daemon.client(), told.append)
+    return told
+
+
+def test_every_attempt_starts_from_the_prompt_before_the_edit(make: Any) -> None:
+    unit = make.unit(stale="Bo owns it.", pinned=("Keep",), max_tokens=7)
+    run, daemon = make.run([unit], arms=("plain", "redraft")), make.daemon()
+    attempts = list(Driver(run, daemon.client()).attempts(next(blocks(run, [unit])), {}))
+    assert [attempt.status for attempt in attempts] == ["ok", "ok"]
+    for calls in (daemon.calls[:4], daemon.calls[4:]):
+        (open_warm, refresh_warm, open_draft, refresh) = [body for _, _, body in calls]
+        assert [method for method, _, _ in calls] == ["PUT", "POST", "PUT", "POST"]
+        assert (open_warm["derived"], open_warm["max_tokens"]) == (None, 1)
+        assert (refresh_warm["baseline"], refresh_warm["sources"]) == (True, None)
+        assert (open_draft["derived"], open_draft["max_tokens"]) == ("Bo owns it.", 7)
+        assert open_warm["sources"] == open_draft["sources"] == [{"name": "plan", "text": "Bo owns it."}]
+        assert open_draft["pinned"] == ["Keep"]
+        assert refresh["sources"] == [{"name": "plan", "text": "Ava owns it."}]
+        assert refresh["return_tokens"] is True
+    assert {body["baseline"] for _, path, body in daemon.calls[3::4]} == {True, False}
+
+
+def test_attempt_holds_what_the_daemon_said(make: Any, store: Store) -> None:
+    units = [make.unit(stale="Bo owns it.")]
+    run = started(make, store, units, arms=("plain",))
+    (attempt,) = drive(make, store, run, units, make.daemon())
+    assert attempt.text == "Ava owns it."
+    assert attempt.token_ids == tuple(b"Ava owns it.")
+    assert attempt.token_src == (-1,) * 12
+    assert (attempt.prompt_ms, attempt.queued_ms, attempt.prompt_tokens) == (1.0, 0.5, 9)
+    assert (attempt.divergences, attempt.passes, attempt.rows, attempt.order) == (1, 4, 8, 1)
+    assert store.attempts(run.run_id) == [attempt]
+
+
+def test_stale_answer_is_made_once_and_shared(make: Any, store: Store) -> None:
+    units = [make.unit()]
+    run = started(make, store, units)
+    daemon = make.daemon()
+    told = drive(make, store, run, units, daemon)
+    assert (told[0].arm, told[0].order) == ("stale", 0)
+    assert sorted(attempt.arm for attempt in told[1:]) == sorted(run.arms)
+    drafts = {body["derived"] for method, _, body in daemon.calls if method == "PUT"}
+    assert drafts == {None, "Bo owns it."}
+
+
+def test_revise_replaces_every_line_of_the_draft(make: Any) -> None:
+    unit = make.unit(kind="revise", stale="one\ntwo\n", edited="uno\ntwo")
+    run = make.run([unit], arms=("redraft",))
+    step = next(blocks(run, [unit])).steps[0]
+    body = refreshing(unit, step.arm, unit.stale)
+    assert [edit.model_dump() for edit in body.edits] == [
+        {"target": "derived", "source": None, "start": 0, "end": 3, "lines": ["uno", "two"]}
+    ]
+
+
+def test_tolerance_is_sent(make: Any) -> None:
+    unit = make.unit(stale="x")
+    run = make.run([unit], arms=("redraft:tau=2,floor=0.5",))
+    body = refreshing(unit, next(blocks(run, [unit])).steps[0].arm, "x")
+    assert (body.mode, body.tau, body.floor, body.baseline) == ("tolerant", 2.0, 0.5, False)
+    assert opening(unit, "x", 5).derived == "x"
+
+
+def test_a_busy_daemon_is_tried_again(make: Any, store: Store) -> None:
+    units = [make.unit(stale="x")]
+    run = started(make, store, units, arms=("plain",))
+    (attempt,) = drive(make, store, run, units, make.daemon(refuse=refusing(429, 3)))
+    assert attempt.status == "ok"
+
+
+def test_what_stays_busy_is_stored_as_an_error_and_the_run_goes_on(make: Any, store: Store) -> None:
+    units = [make.unit("a", stale="x"), make.unit("b", stale="x")]
+    run = started(make, store, units, arms=("plain",))
+    drive(make, store, run, units, make.daemon(refuse=refusing(503, 4)))
+    found = {attempt.unit_id: attempt for attempt in store.attempts(run.run_id)}
+    assert (found["a"].status, found["b"].status) == ("error", "ok")
+    assert "503" in (found["a"].error or "")
+
+
+def test_a_refusal_for_good_is_not_tried_again(make: Any, store: Store) -> None:
+    units = [make.unit(stale="x")]
+    run = started(make, store, units, arms=("plain",))
+    daemon = make.daemon(refuse=refusing(413, 1))
+    (attempt,) = drive(make, store, run, units, daemon)
+    assert attempt.status == "error"
+    assert sum(path.endswith("/refresh") for _, path, _ in daemon.calls) == 1
+
+
+def test_without_a_stale_answer_the_unit_s_attempts_are_errors(make: Any, store: Store) -> None:
+    units = [make.unit()]
+    run = started(make, store, units, arms=("plain", "redraft"))
+    told = drive(make, store, run, units, make.daemon(refuse=refusing(413, 1)))
+    assert [attempt.status for attempt in told] == ["error"] * 3
+    assert "no stale answer" in (told[-1].error or "")
+    again = drive(make, store, run, units, make.daemon())
+    assert [attempt.status for attempt in again] == ["ok"] * 3
+
+
+def test_finished_attempts_are_not_made_again_and_failed_ones_are(make: Any, store: Store) -> None:
+    units = [make.unit(f"u{index}", stale="x") for index in range(3)]
+    run = started(make, store, units)
+    drive(make, store, run, units, make.daemon(refuse=refusing(413, 2)))
+    before = finished(store.attempts(run.run_id))
+    told = drive(make, store, run, units, make.daemon())
+    assert len(before) == 10
+    assert {attempt.key for attempt in told}.isdisjoint(before)
+    assert len(finished(store.attempts(run.run_id))) == 12
+    assert drive(make, store, run, units, make.daemon()) == []
+
+
+def test_a_daemon_without_engine_stops_the_run_after_storing_why(make: Any, store: Store) -> None:
+    units = [make.unit("a", stale="x"), make.unit("b", stale="x")]
+    run = started(make, store, units, arms=("plain",))
+    daemon = make.daemon(refuse=refusing(503, 99), health={"status": "down"})
+    with pytest.raises(ServiceDown, match="engine"):
+        drive(make, store, run, units, daemon)
+    assert [attempt.status for attempt in store.attempts(run.run_id)] == ["error"]
+
+
+def test_a_daemon_that_hangs_stops_the_run_after_some_attempts(make: Any, store: Store) -> None:
+    units = [make.unit(f"u{index}", stale="x") for index in range(5)]
+    run = started(make, store, units, arms=("plain",))
+
+    def hang(request: httpx.Request) -> httpx.Response | None:
+        if request.url.path.endswith("/refresh"):
+            raise httpx.ReadTimeout("", request=request)
+        return None
+
+    with pytest.raises(ServiceDown, match="3 attempts in a row"):
+        drive(make, store, run, units, make.daemon(refuse=hang))
+    assert [attempt.status for attempt in store.attempts(run.run_id)] == ["timeout"] * 3
+
+
+def test_a_unit_that_the_wire_cannot_carry_is_an_error_attempt(make: Any, store: Store) -> None:
+    units = [make.unit(stale="x", sources_before=(Source("n" * 300, "t"),))]
+    run = started(make, store, units, arms=("plain",))
+    (attempt,) = drive(make, store, run, units, make.daemon())
+    assert attempt.status == "error"
+    assert "cannot take this unit" in (attempt.error or "")
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [({"token_ids": None}, "no token ids"), ({"token_src": [1]}, "1 sources of tokens")],
+)
+def test_an_answer_without_its_tokens_is_an_error(
+    make: Any, store: Store, changes: dict[str, object], said: str
+) -> None:
+    units = [make.unit(stale="x")]
+    run = started(make, store, units, arms=("plain",))
+    lacking = make.done("Ava", **changes)
+
+    def refuse(request: httpx.Request) -> httpx.Response | None:
+        return httpx.Response(200, content=lacking) if request.url.path.endswith("/refresh") else None
+
+    (attempt,) = drive(make, store, run, units, make.daemon(refuse=refuse))
+    assert said in (attempt.error or "")
+
+
+def test_the_section_is_dropped_at_the_end(make: Any, store: Store) -> None:
+    units = [make.unit(stale="x")]
+    run = started(make, store, units, arms=("plain",))
+    daemon = make.daemon()
+    drive(make, store, run, units, daemon)
+    assert daemon.calls[-1][:2] == ("DELETE", f"/v1/sessions/replay/{run.run_id}/section")
