@@ -1,6 +1,7 @@
 """Recorded edit sessions, replays and judgements: values, import and store."""
 
 from bundles.assembly import bundle_of
+from bundles.brief import brief
 from bundles.errors import (
     BundleError,
     DuplicateAttempt,
@@ -58,6 +59,7 @@ __all__ = [
     "UnitKind",
     "UnknownRef",
     "Verdict",
+    "brief",
     "bundle_of",
     "read_suite",
 ]

@@ -16,7 +16,7 @@ from bundles.errors import StoreLocked
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
     """Hold the lock of the store at `path`; raises `StoreLocked`, naming who has it."""
-    with path.with_name(path.name + ".lock").open("a+", encoding="ascii") as side:
+    with path.with_name(path.name + ".redraft-lock").open("a+", encoding="ascii") as side:
         try:
             fcntl.flock(side, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

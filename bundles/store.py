@@ -1,11 +1,14 @@
 """The DuckDB file that holds bundles and runs.
 
-Invariant: what a method has returned from is on disk and is there once. One process has the store
-open, by a lock of our own, for DuckDB's is dropped by any open and close of the file within the process.
-No index and no key is declared (their recovery has had bugs); uniqueness is kept here, by one writer at
-a time. Every call uses a cursor of its own, for a shared one mixes up threads.
+Invariant: what a method has returned from is on disk and is there once, as far as DuckDB keeps its word:
+while a store is open, or after a kill, part of it is in a log beside it (`.wal`), and a log that others
+removed or cut short is not noticed. One process has the store open, by a lock of our own, for DuckDB's is
+dropped by any open and close of the file within the process. No index and no key is declared (their
+recovery has had bugs); uniqueness is kept here, by one writer at a time. Every call uses a cursor of its
+own, for a shared one mixes up threads.
 """
 
+import os
 import threading
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -18,6 +21,7 @@ from typing import Any, Self
 import duckdb
 import pyarrow as pa
 
+from bundles.brief import brief
 from bundles.codec import (
     attempt_row,
     attempts_of_table,
@@ -32,8 +36,6 @@ from bundles.errors import DuplicateAttempt, StoreError, UnknownRef
 from bundles.lock import locked
 from bundles.records import Attempt, Bundle, Run, Verdict
 from bundles.schema import FORMAT_VERSION, TABLES
-
-_AttemptKey = tuple[str, str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,31 +55,39 @@ class Store:
         self.path = path
         self._connection = connection
         self._opened = opened
-        self._writing = threading.RLock()
-        self._statuses: dict[str, dict[_AttemptKey, str]] = {}
+        self._writing = threading.Lock()
+        self._failure: str | None = None
 
     @classmethod
     def open(cls, path: Path, *, create: bool = True) -> Self:
         """Open the store at `path`, made on first use unless `create` is false.
 
         Raises `StoreLocked` while another process has it open, `StoreError` where there is none, it
-        cannot be read, or it is of another kind or a newer format.
+        cannot be read, or it is of another kind or format.
         """
-        path = path.resolve()
-        if not create and not path.exists():
-            raise StoreError(f"{path}: no such store, import or run a suite first")
+        if "\0" in str(path):
+            raise StoreError(f"{brief(str(path))}: no path holds a NUL character, give another one")
+        path = Path(os.path.realpath(path))
         with _reported(path), ExitStack() as opened:
+            if os.path.lexists(path):
+                _check_magic(path)  # before a lock file is put beside what is none of ours
+            elif not create:
+                raise StoreError(f"{path}: no such store, import or run a suite first")
             opened.enter_context(locked(path))
-            if not path.exists():
+            if not os.path.lexists(path):
                 _create(path)
-            _check_magic(path)
             connection = opened.enter_context(duckdb.connect(path))
             _check_format(path, connection)
             return cls(path, connection, opened.pop_all())
 
     def close(self) -> None:
-        """Write everything into the one file, and let other processes in."""
+        """Write everything into the one file, where there is room, and let other processes in.
+
+        Raises `StoreError` where the store had stopped before.
+        """
         self._opened.close()
+        if self._failure:
+            raise StoreError(self._failure)
 
     def __enter__(self) -> Self:
         return self
@@ -85,7 +95,10 @@ class Store:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.close()
+        if error is None:
+            self.close()
+        else:
+            self._opened.close()
 
     # Bundles
 
@@ -103,7 +116,7 @@ class Store:
         return True
 
     def bundle(self, ref: str) -> Bundle:
-        """The bundle of this name or with an id that begins so; raises `UnknownRef`."""
+        """The bundle of this id, of this name or with an id that begins so; raises `UnknownRef`."""
         found = _the_one("bundle", ref, {info.bundle_id: info.name for info in self.bundles()})
         with self._cursor() as cursor:
             return bundle_of_tables(
@@ -141,7 +154,7 @@ class Store:
             cursor.execute("UPDATE runs SET finished = ? WHERE run_id = ?", [finished, run_id])
 
     def run(self, ref: str) -> Run:
-        """The run whose id begins so, or for "last" the one started last; raises `UnknownRef`."""
+        """The run whose id begins so, or for "last" the one stored last; raises `UnknownRef`."""
         runs = self.runs()
         if ref == "last" and runs:
             return runs[-1]
@@ -149,9 +162,9 @@ class Store:
         return next(run for run in runs if run.run_id == found)
 
     def runs(self) -> list[Run]:
-        """All runs, in the order they were started."""
+        """All runs, in the order they were stored."""
         with self._cursor() as cursor:
-            query = cursor.sql("SELECT * FROM runs ORDER BY started, run_id")
+            query = cursor.sql("SELECT * FROM runs ORDER BY rowid")
             return runs_of_table(_typed(query.to_arrow_table(), "runs"))
 
     # Attempts and verdicts
@@ -159,20 +172,20 @@ class Store:
     def add_attempt(self, attempt: Attempt) -> None:
         """Store an attempt, in place of an earlier one of the same key that did not go well.
 
-        Raises `DuplicateAttempt` where the earlier one did, and `UnknownRef` for an unknown run.
+        Raises `DuplicateAttempt` where the earlier one did, `UnknownRef` for an unknown run, and
+        `StoreError` where it cannot be written; where that stops the store, it may be in it all the same.
         """
-        with self._writing:  # until the status is noted, for the next writer to see
-            with self._transaction() as cursor:
-                statuses = self._statuses_of(cursor, attempt.run_id)
-                earlier = statuses.get(attempt.key)
-                if earlier == "ok":
-                    unit_id, arm, repeat = attempt.key
-                    place = f"unit {unit_id!r}, arm {arm!r}, repeat {repeat}"
-                    raise DuplicateAttempt(f"run {attempt.run_id}: {place} is already stored")
-                if earlier is not None:
-                    cursor.execute(_DELETE_ATTEMPT, [attempt.run_id, *attempt.key])
-                cursor.execute(_INSERT_ATTEMPT, attempt_row(attempt))
-            statuses[attempt.key] = attempt.status
+        with self._transaction() as cursor:
+            _require_run(cursor, attempt.run_id)
+            key = [attempt.run_id, *attempt.key]
+            (earlier,) = cursor.execute(_STATUS_OF_ATTEMPT, key).fetchone() or (None,)
+            if earlier == "ok":
+                unit_id, arm, repeat = attempt.key
+                place = f"unit {unit_id!r}, arm {arm!r}, repeat {repeat}"
+                raise DuplicateAttempt(f"run {attempt.run_id}: {place} is already stored")
+            if earlier is not None:
+                cursor.execute(_DELETE_ATTEMPT, key)
+            cursor.execute(_INSERT_ATTEMPT, attempt_row(attempt))
 
     def attempts(self, run_id: str) -> list[Attempt]:
         """All attempts of a run, by unit, repeat and order."""
@@ -202,20 +215,22 @@ class Store:
             _require_run(cursor, run_id)
             return verdicts_of_table(_select(cursor, "verdicts", _VERDICTS_OF_RUN, run_id))
 
-    def _statuses_of(self, cursor: duckdb.DuckDBPyConnection, run_id: str) -> dict[_AttemptKey, str]:
-        """Status by key of a run's attempts, read once: this process is the only one that writes."""
-        if run_id not in self._statuses:
-            _require_run(cursor, run_id)
-            rows = cursor.execute(
-                "SELECT unit_id, arm, repeat, status FROM attempts WHERE run_id = ?", [run_id]
-            ).fetchall()
-            self._statuses[run_id] = {(unit_id, arm, repeat): status for unit_id, arm, repeat, status in rows}
-        return self._statuses[run_id]
-
     @contextmanager
     def _cursor(self) -> Iterator[duckdb.DuckDBPyConnection]:
-        with _reported(self.path), self._connection.cursor() as cursor:
-            yield cursor
+        if self._failure:
+            raise StoreError(self._failure)
+        with _reported(self.path):
+            try:
+                with self._connection.cursor() as cursor:
+                    yield cursor
+            except duckdb.FatalException as error:
+                # Mostly a full disk: the commit went well, and moving the log into the store did not.
+                reason = str(error).splitlines()[0].rpartition("because of error: ")[2]
+                self._failure = (
+                    f"{self.path}: the store stopped: {reason}; what was stored is kept: free space if the"
+                    " disk is full, then resume the run"
+                )
+                raise StoreError(self._failure) from error
 
     @contextmanager
     def _transaction(self) -> Iterator[duckdb.DuckDBPyConnection]:
@@ -231,10 +246,10 @@ class Store:
 
 @contextmanager
 def _reported(path: Path) -> Iterator[None]:
-    """Failures of DuckDB and of the disk, as this package's error."""
+    """Failures of DuckDB, of the disk and of values that no table holds, as this package's error."""
     try:
         yield
-    except duckdb.Error as error:
+    except (duckdb.Error, pa.ArrowException, OverflowError, UnicodeError) as error:
         raise StoreError(f"{path}: {str(error).splitlines()[0]}") from error
     except OSError as error:
         raise StoreError(f"{path}: {error.strerror}: {error.filename}") from error
@@ -256,7 +271,6 @@ def _create(path: Path) -> None:
 
 
 def _check_magic(path: Path) -> None:
-    """Before DuckDB opens the file: closing it here later would drop DuckDB's lock."""
     with path.open("rb") as file:
         if file.read(12)[8:] != b"DUCK":
             raise StoreError(f"{path}: not a redraft store, give another path")
@@ -267,11 +281,15 @@ def _check_format(path: Path, connection: duckdb.DuckDBPyConnection) -> None:
         versions = _column(connection, "SELECT format_version FROM redraft_store")
     except (duckdb.CatalogException, duckdb.BinderException):
         raise StoreError(f"{path}: a DuckDB file but not a redraft store, give another path") from None
-    if versions != [FORMAT_VERSION]:
-        found = ", ".join(map(str, versions)) or "unknown"
-        raise StoreError(
-            f"{path}: store format {found}, this redraft reads {FORMAT_VERSION}: use a newer one"
-        )
+    match versions:
+        case [int(found)] if found == FORMAT_VERSION:
+            return
+        case [int(found)] if found > FORMAT_VERSION:
+            advice = "use a newer one"
+        case _:
+            advice = "give another path"
+    shown = ", ".join(map(brief, versions)) or "unknown"
+    raise StoreError(f"{path}: store format {shown}, this redraft reads {FORMAT_VERSION}: {advice}")
 
 
 # Queries
@@ -294,6 +312,7 @@ _ATTEMPTS_OF_RUN = 'SELECT * FROM attempts WHERE run_id = $ref ORDER BY unit_id,
 _VERDICTS_OF_RUN = "SELECT * FROM verdicts WHERE run_id = $ref ORDER BY unit_id, repeat, arm, fact_id"
 _INSERT_NEW_REVISIONS = """
     INSERT INTO revisions BY NAME SELECT * FROM incoming ANTI JOIN revisions USING (revision_id)"""
+_STATUS_OF_ATTEMPT = "SELECT status FROM attempts WHERE run_id = ? AND unit_id = ? AND arm = ? AND repeat = ?"
 _DELETE_ATTEMPT = "DELETE FROM attempts WHERE run_id = ? AND unit_id = ? AND arm = ? AND repeat = ?"
 _INSERT_ATTEMPT = """
     INSERT INTO attempts (
@@ -331,12 +350,14 @@ def _require_run(cursor: duckdb.DuckDBPyConnection, run_id: str) -> None:
 
 
 def _the_one(what: str, ref: str, names: dict[str, str]) -> str:
-    """The id that `ref` means: the one of that name, or else the one that begins so."""
+    """The id that `ref` means: the same, or else the one of that name, or else the one that begins so."""
+    if ref in names:
+        return ref
     found = [key for key, name in names.items() if name == ref]
     found = found or [key for key in names if ref and key.startswith(ref)]
     if len(found) == 1:
         return found[0]
     shown = ", ".join((found or list(names.values()))[-5:]) or "none"
     if found:
-        raise UnknownRef(f"{what} {ref!r} is ambiguous, there are: {shown}")
-    raise UnknownRef(f"no {what} {ref!r} in the store, there are: {shown}")
+        raise UnknownRef(f"{what} {brief(ref)} is ambiguous, there are: {shown}")
+    raise UnknownRef(f"no {what} {brief(ref)} in the store, there are: {shown}")

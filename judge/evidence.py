@@ -1,7 +1,7 @@
 """What a run's verdicts say, arm against plain generation.
 
 Invariant: the run's plan is the denominator. What was planned and has no attempt is missing, and a fact
-without a verdict on a finished attempt is unscored; neither ever counts as a pass.
+without a verdict of pass or fail on a finished attempt is unscored; neither ever counts as a pass.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -61,7 +61,8 @@ class Assessment:
 
     `regressions` are the losses of arms under test that the control attempt did not suffer too.
     `canary_outcomes` is keyed by unit and arm; `missing` and `errors` are keys of planned attempts,
-    `attempts` is how many of them exist.
+    `attempts` is how many of them exist. `telling_units` are the units of which plain generation gets a
+    fact right, in every repeat and not an advisory one: no other shows a loss.
     """
 
     run_id: str
@@ -73,12 +74,18 @@ class Assessment:
     missing: tuple[AttemptKey, ...]
     errors: tuple[AttemptKey, ...]
     attempts: int
-    units_with_facts: int
+    telling_units: int
 
     @property
     def arms_under_test(self) -> tuple[str, ...]:
         """The arms that a gate may fail: all but plain and control."""
         return tuple(arm for arm in self.arms if arm not in (PLAIN, CONTROL))
+
+    @property
+    def drift(self) -> tuple[Flip, ...]:
+        """Losses of arms under test that the control attempt suffered too."""
+        own = set(self.regressions)
+        return tuple(flip for flip in self.flips if flip.is_loss and flip.arm != CONTROL and flip not in own)
 
     @property
     def blind_share(self) -> float:
@@ -90,13 +97,16 @@ class Assessment:
 def assess(
     run: Run, units: Sequence[Unit], attempts: Iterable[Attempt], verdicts: Iterable[Verdict]
 ) -> Assessment:
-    """Compare every arm with plain, fact by fact. Attempts and verdicts outside the plan are ignored."""
+    """Compare every arm with plain, fact by fact.
+
+    Attempts and verdicts of other runs or outside the plan are ignored.
+    """
     if PLAIN not in run.arms:
         raise JudgeError(f"run {run.run_id}: no arm {PLAIN!r} to compare with")
     by_id = {unit.unit_id: unit for unit in units}
     if absent := [unit_id for unit_id in run.unit_ids if unit_id not in by_id]:
         raise JudgeError(f"run {run.run_id}: unit {absent[0]!r} of its plan is not among the units")
-    results = _Results(run, [by_id[unit_id] for unit_id in run.unit_ids], attempts, verdicts)
+    results = _Results(run, [by_id[unit_id] for unit_id in dict.fromkeys(run.unit_ids)], attempts, verdicts)
     flips = sorted(results.flips(), key=lambda flip: (not flip.is_loss, _WORST_FIRST[flip.severity]))
     canaries = {
         (unit.unit_id, arm): results.canary(unit, arm)
@@ -117,7 +127,7 @@ def assess(
         missing=tuple(key for key in results.planned if key not in results.attempts),
         errors=tuple(key for key, attempt in results.attempts.items() if attempt.status != "ok"),
         attempts=len(results.attempts),
-        units_with_facts=sum(bool(unit.facts) for unit in results.units),
+        telling_units=sum(results.is_telling(unit) for unit in results.units),
     )
 
 
@@ -130,9 +140,13 @@ class _Results:
         self.units = units
         self.repeats = range(run.repeats)
         self.planned = [(u.unit_id, arm, n) for u in units for arm in run.arms for n in self.repeats]
-        given = {attempt.key: attempt for attempt in attempts}
+        given = {attempt.key: attempt for attempt in attempts if attempt.run_id == run.run_id}
         self.attempts = {key: given[key] for key in self.planned if key in given}
-        self._verdicts = {(v.unit_id, v.arm, v.repeat, v.fact_id): v for v in verdicts}
+        self._verdicts = {
+            (v.unit_id, v.arm, v.repeat, v.fact_id): v
+            for v in verdicts
+            if v.run_id == run.run_id and v.outcome in ("pass", "fail")
+        }
 
     def outcome(self, unit_id: str, arm: str, repeat: int, fact_id: str) -> Outcome:
         attempt = self.attempts.get((unit_id, arm, repeat))
@@ -150,6 +164,10 @@ class _Results:
         """Advisory facts do not decide."""
         facts = [fact for fact in unit.facts if fact.severity != "advisory"]
         return judge_canary(self.outcomes(unit, PLAIN, facts), self.outcomes(unit, arm, facts))
+
+    def is_telling(self, unit: Unit) -> bool:
+        facts = [fact for fact in unit.facts if fact.severity != "advisory"]
+        return any(set(self.outcomes(unit, PLAIN, [fact])) == {"pass"} for fact in facts)
 
     def flips(self) -> Iterator[Flip]:
         facts = {unit.unit_id: unit.facts for unit in self.units}

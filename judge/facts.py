@@ -1,6 +1,7 @@
 """What one text says about one fact.
 
-Invariant: a fact that cannot be checked is `unscored` with the reason, never a pass and never a fail.
+Invariant: an empty text is never right, and of any other a fact that cannot be checked is `unscored` with
+the reason, never a pass and never a fail.
 """
 
 from dataclasses import dataclass
@@ -21,6 +22,8 @@ class Finding:
 
 def check_fact(fact: Fact, text: str) -> Finding:
     """Look for the fact's values, any of which is enough, and report the first place in the text."""
+    if not normalize(text).text.strip():
+        return Finding("fail", "the answer is empty")
     matcher = MATCHERS.get(fact.matcher)
     if matcher is None:
         return Finding("unscored", f"matcher {fact.matcher!r} is not available")

@@ -1,7 +1,7 @@
 """Pass or not: a run's assessment against a policy.
 
-Invariant: a pass needs every planned attempt and every verdict of the arms it speaks of, so taking any
-away never turns another verdict into a pass.
+Invariant: a pass needs every planned attempt and every verdict of the arms it speaks of, and facts that
+could have been lost, so taking any away never turns another verdict into a pass.
 """
 
 import tomllib
@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from bundles import Severity
+from bundles import Severity, brief
 from judge.errors import PolicyError
 from judge.evidence import CONTROL, PLAIN, Assessment, AttemptKey, Flip
 
@@ -24,6 +24,7 @@ EXIT_CODES: Mapping[GateVerdict, int] = {
 }
 POLICY_VERSION = 1
 _ALLOWED_BY_DEFAULT: Mapping[Severity, int] = {"critical": 0, "supporting": 0}
+_MOST = 10**9
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +33,9 @@ class GatePolicy:
 
     `allowed_regressions` gives, per severity, how many facts an arm may lose; where it is silent, no
     critical or supporting fact, and any number of advisory ones. `canaries` is "all" (none may fail) or
-    "report". `arms` narrows the arms that are gated; empty means every arm but plain and control.
+    "report". `min_units` is how many units it takes of which plain generation gets at least one fact
+    right, in every repeat and not an advisory one. `arms` narrows the arms that are gated; empty means
+    every arm but plain and control.
     """
 
     version: int = POLICY_VERSION
@@ -43,16 +46,19 @@ class GatePolicy:
 
     def __post_init__(self) -> None:
         """Check every value, as a policy mostly comes from a file."""
-        if self.version != POLICY_VERSION:
-            raise PolicyError(f"version: {self.version!r} is not {POLICY_VERSION}, the one known here")
+        if type(self.version) is not int or self.version != POLICY_VERSION:
+            raise PolicyError(f"version: {brief(self.version)} is not {POLICY_VERSION}, the one known here")
         if not isinstance(self.allowed_regressions, Mapping):
             raise PolicyError("allowed_regressions: give a table such as { critical = 0, supporting = 0 }")
         for severity, allowed in self.allowed_regressions.items():
             if severity not in get_args(Severity):
-                raise PolicyError(f"allowed_regressions.{severity}: not a severity {get_args(Severity)}")
+                known = ", ".join(get_args(Severity))
+                raise PolicyError(
+                    f"allowed_regressions: {brief(severity)} is no severity, use one of {known}"
+                )
             _require_count(f"allowed_regressions.{severity}", allowed, least=0)
         if self.canaries not in ("all", "report"):
-            raise PolicyError(f'canaries: {self.canaries!r} is neither "all" nor "report"')
+            raise PolicyError(f'canaries: {brief(self.canaries)} is neither "all" nor "report"')
         _require_count("min_units", self.min_units, least=1)
         if not isinstance(self.arms, tuple) or not all(isinstance(arm, str) for arm in self.arms):
             raise PolicyError('arms: give a list of arm names such as ["redraft"]')
@@ -62,12 +68,16 @@ class GatePolicy:
     @classmethod
     def from_toml(cls, path: Path) -> "GatePolicy":
         """Read the `[gate]` table of a TOML file; what it leaves out keeps its default."""
+        if "\0" in str(path):
+            raise PolicyError(f"{brief(str(path))}: no path holds a NUL character")
         try:
-            document = tomllib.loads(path.read_text(encoding="utf-8"))
+            document = tomllib.loads(path.read_text(encoding="utf-8-sig"))
         except OSError as error:
             raise PolicyError(f"{path}: {error.strerror}") from error
+        except RecursionError as error:
+            raise PolicyError(f"{path}: nested too deeply for a policy") from error
         except ValueError as error:
-            raise PolicyError(f"{path}: not TOML: {error}") from error
+            raise PolicyError(f"{path}: not TOML: {str(error)[:200]}") from error
         table = document.get("gate")
         if not isinstance(table, dict):
             raise PolicyError(f"{path}: no [gate] table")
@@ -81,14 +91,14 @@ class GatePolicy:
         known = [entry.name for entry in fields(cls)]
         for key in table:
             if key not in known:
-                raise PolicyError(f"{key}: unknown key; known are {', '.join(known)}")
+                raise PolicyError(f"{brief(key)}: unknown key; known are {', '.join(known)}")
         arms = table.get("arms", [])
         return cls(**{**table, "arms": tuple(arms) if isinstance(arms, list) else arms})
 
 
 def _require_count(key: str, value: object, *, least: int) -> None:
-    if type(value) is not int or value < least:
-        raise PolicyError(f"{key}: {value!r} is not a whole number of at least {least}")
+    if type(value) is not int or not least <= value <= _MOST:
+        raise PolicyError(f"{key}: {brief(value)} is not a whole number from {least} to {_MOST}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,14 +112,14 @@ class Decision:
 
 def decide(assessment: Assessment, policy: GatePolicy) -> Decision:
     """The first that applies: nothing ran, a regression, attempts that are missing or failed, too little
-    known, pass.
+    known, pass. What control lost as well is not the arm's doing, but neither does it speak for the arm.
 
     An arm's regressions are counted in facts: one lost in several repeats is still one. Attempts and
     verdicts of arms that are not gated do not matter, but for plain's and control's, which all compare with.
     """
-    gated = policy.arms or assessment.arms_under_test
+    gated = tuple(dict.fromkeys(policy.arms)) or assessment.arms_under_test
     if unknown := set(gated) - set(assessment.arms):
-        raise PolicyError(f"arms: run {assessment.run_id} has no arm {min(unknown)!r}")
+        raise PolicyError(f"arms: run {assessment.run_id} has no arm {brief(min(unknown))}")
     if not assessment.attempts:
         return _decision("empty", ["nothing ran"])
     involved = {PLAIN, CONTROL, *gated}
@@ -130,10 +140,13 @@ def _decision(verdict: GateVerdict, reasons: Collection[str]) -> Decision:
     return Decision(verdict, EXIT_CODES[verdict], tuple(reasons))
 
 
+def _limits(policy: GatePolicy) -> Mapping[Severity, int]:
+    return {**_ALLOWED_BY_DEFAULT, **policy.allowed_regressions}
+
+
 def _lost_facts(assessment: Assessment, policy: GatePolicy, gated: Collection[str]) -> Iterator[str]:
-    limits = {**_ALLOWED_BY_DEFAULT, **policy.allowed_regressions}
     for arm in gated:
-        for severity, allowed in limits.items():
+        for severity, allowed in _limits(policy).items():
             lost: dict[tuple[str, str], Flip] = {}
             for flip in assessment.regressions:
                 if flip.arm == arm and flip.severity == severity:
@@ -168,8 +181,22 @@ def _doubts(
         count = assessment.canaries[arm]
         if count.unscored and arm in involved and policy.canaries == "all":
             yield f"{count.unscored} of {count.total} canaries of {arm} are unscored"
+    yield from _drift(assessment, policy, gated)
     if assessment.blind_share > 0.5:
         count = assessment.canaries[PLAIN]
         yield f"{count.blind} of {count.total} canaries are blind: plain generation fails them too"
-    if assessment.units_with_facts < policy.min_units:
-        yield f"units with facts: {assessment.units_with_facts}, while the policy asks for {policy.min_units}"
+    if assessment.telling_units < policy.min_units:
+        yield (
+            f"units of which plain generation gets a fact right: {assessment.telling_units}, while the"
+            f" policy asks for {policy.min_units}"
+        )
+
+
+def _drift(assessment: Assessment, policy: GatePolicy, gated: Collection[str]) -> Iterator[str]:
+    for arm in gated:
+        if shared := sum(flip.arm == arm and flip.severity in _limits(policy) for flip in assessment.drift):
+            lost = sum(flip.arm == CONTROL and flip.is_loss for flip in assessment.flips)
+            yield (
+                f"{shared} losses of {arm} are shared by the control: the engine's own drift; plain against"
+                f" control lost {lost} of {assessment.arms[CONTROL].total} facts"
+            )

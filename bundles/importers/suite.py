@@ -4,19 +4,26 @@ Invariant: a file gives the units that it states and nothing else. An entry that
 out as a whole, with all edits of its session, and named with its place; it is never mended.
 """
 
+import codecs
 import json
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
-from bundles.assembly import bundle_of, check_id, check_unit
+from bundles.assembly import check_id, check_unit
+from bundles.brief import brief
 from bundles.errors import EmptySuite, SuiteError
+from bundles.identity import bundle_id
 from bundles.importers.suite_entry import units_of
 from bundles.records import Bundle, Session, Unit
+
+# Where an entry stands, and what gives it: a line of JSONL is parsed only then.
+_Entry = tuple[str, Callable[[], object]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +48,8 @@ def read_suite(path: Path, *, strict: bool = False) -> SuiteImport:
     Raises `SuiteError` where the file cannot be read or parsed and, if `strict`, for the first entry
     that is not right; `EmptySuite` where no usable unit is left.
     """
+    if "\0" in str(path):
+        raise SuiteError(f"{brief(str(path))}: cannot read the suite: no path holds a NUL character")
     try:
         name, entries = _open(path)
         check_id(f"{path}: suite name", name)
@@ -49,19 +58,18 @@ def read_suite(path: Path, *, strict: bool = False) -> SuiteImport:
         raise SuiteError(f"{path}: cannot read the suite: {error.strerror}") from None
 
 
-def _collect(path: Path, name: str, entries: Iterable[tuple[str, object]], strict: bool) -> SuiteImport:
-    """Units of entries that stand at these places; a line of JSONL comes as bytes."""
+def _collect(path: Path, name: str, entries: Iterable[_Entry], strict: bool) -> SuiteImport:
     units: list[Unit] = []
     places: dict[str, str] = {}
     skipped: list[str] = []
     unparsable: list[str] = []
-    for place, entry in entries:
+    for place, load in entries:
         try:
-            found = units_of(_parse_json(entry) if isinstance(entry, bytes) else entry)
+            found = units_of(load())
             for unit in found:
                 check_unit(unit)
-                if unit.unit_id in places:
-                    raise SuiteError(f"unit {unit.unit_id!r}: the id is taken, see {places[unit.unit_id]}")
+                if taken := places.get(unit.unit_id):
+                    raise SuiteError(f"unit {brief(unit.unit_id)}: the id is taken, see {taken}")
         except SuiteError as error:
             message = f"{place}: {error}"
             if strict:
@@ -75,34 +83,37 @@ def _collect(path: Path, name: str, entries: Iterable[tuple[str, object]], stric
     if not units and unparsable:
         raise SuiteError(unparsable[0])
     if not units:
-        raise EmptySuite(f"{path}: no usable unit" + "".join(f"; {message}" for message in skipped[:1]))
-    sessions = [Session(key, "suite") for key in dict.fromkeys(unit.session_id for unit in units)]
-    return SuiteImport(bundle_of(name, sessions, units), tuple(skipped))
+        why = f", {len(skipped)} skipped, the first: {skipped[0]}" if skipped else ""
+        raise EmptySuite(f"{path}: no usable unit{why}")
+    # A session is called like its first unit, so its id is as right and as unique as that.
+    sessions = tuple(Session(key, "suite") for key in dict.fromkeys(unit.session_id for unit in units))
+    return SuiteImport(Bundle(bundle_id(sessions, units), name, sessions, tuple(units)), tuple(skipped))
 
 
-def _open(path: Path) -> tuple[str, Iterable[tuple[str, object]]]:
-    """The suite's name, and its entries with their places."""
+def _open(path: Path) -> tuple[str, Iterable[_Entry]]:
+    """The suite's name and its entries."""
     match path.suffix.lower():
         case ".jsonl":
             return path.stem, _lines(path)
         case ".json":
-            return _document(path, _parse_json)
+            return _document(path, "JSON")
         case ".toml":
-            return _document(path, _parse_toml)
+            return _document(path, "TOML")
         case other:
             raise SuiteError(f"{path}: {other or 'no'} ending, a suite is a .json, .jsonl or .toml file")
 
 
-def _lines(path: Path) -> Iterator[tuple[str, bytes]]:
+def _lines(path: Path) -> Iterator[_Entry]:
     with path.open("rb") as file:
         for number, line in enumerate(file, 1):
-            if line.strip():
-                yield f"{path}:{number}", line
+            if not _is_blank(line):
+                yield f"{path}:{number}", partial(_parse, line, "JSON")
 
 
-def _document(path: Path, parse: Callable[[bytes], Any]) -> tuple[str, Iterable[tuple[str, object]]]:
+def _document(path: Path, kind: str) -> tuple[str, Iterable[_Entry]]:
+    raw = path.read_bytes()
     try:
-        document = parse(path.read_bytes())
+        document = {} if _is_blank(raw) else _parse(raw, kind)
     except _Unparsable as error:
         raise SuiteError(f"{path}:{error.line}: {error}") from None
     except SuiteError as error:
@@ -112,50 +123,51 @@ def _document(path: Path, parse: Callable[[bytes], Any]) -> tuple[str, Iterable[
     if not isinstance(document, dict):
         raise SuiteError(f"{path}: a suite is an object with `units`, or a list of units")
     if unknown := document.keys() - {"suite", "units"}:
-        raise SuiteError(f"{path}: unknown key {min(unknown)!r}, a suite has `suite` and `units`")
+        raise SuiteError(f"{path}: unknown key {brief(min(unknown))}, a suite has `suite` and `units`")
     name, units = document.get("suite", path.stem), document.get("units", [])
     if not isinstance(name, str) or not isinstance(units, list):
         raise SuiteError(f"{path}: `suite` must be a text and `units` a list")
-    return name, [(f"{path}: entry {number}", entry) for number, entry in enumerate(units, 1)]
+    return name, [(f"{path}: entry {number}", partial(_same, entry)) for number, entry in enumerate(units, 1)]
 
 
-def _parse_json(raw: bytes) -> Any:
+def _is_blank(raw: bytes) -> bool:
+    return not raw.removeprefix(codecs.BOM_UTF8).strip()
+
+
+def _same(entry: object) -> object:
+    return entry
+
+
+def _parse(raw: bytes, kind: str) -> Any:
+    """What the bytes say in the language of this name; raises `_Unparsable`."""
     try:
-        return json.loads(_text(raw), object_pairs_hook=_object, parse_constant=_no_constant)
-    except json.JSONDecodeError as error:
-        raise _Unparsable(f"not JSON: {error.msg} (column {error.colno})", error.lineno) from None
-    except ValueError as error:
-        raise _Unparsable(f"not JSON: {error}") from None
+        return _LOAD[kind](raw.decode("utf-8-sig"))
     except RecursionError:
         raise _Unparsable("nested too deeply for a suite") from None
-
-
-def _parse_toml(raw: bytes) -> Any:
-    text = _text(raw)
-    try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        line = re.search(r"\(at line (\d+)", str(error))
-        raise _Unparsable(f"not TOML: {error}", int(line[1]) if line else text.count("\n") + 1) from None
-    except RecursionError:
-        raise _Unparsable("nested too deeply for a suite") from None
-
-
-def _text(raw: bytes) -> str:
-    try:
-        return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         bad = error.object[error.start]
         raise _Unparsable(f"not UTF-8: byte 0x{bad:02x}", raw.count(b"\n", 0, error.start) + 1) from None
+    except json.JSONDecodeError as error:
+        raise _Unparsable(f"not JSON: {error.msg} (column {error.colno})", error.lineno) from None
+    except ValueError as error:
+        found = re.search(r"\(at (?:line (\d+)|end of document)", str(error))
+        line = 1 if found is None else int(found[1] or raw.count(b"\n") + 1)
+        raise _Unparsable(f"not {kind}: {str(error)[:200]}", line) from None
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         (twice, _) = Counter(key for key, _ in pairs).most_common(1)[0]
-        raise SuiteError(f"key {twice!r} is given twice")
+        raise SuiteError(f"key {brief(twice)} is given twice")
     return found
 
 
 def _no_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not a JSON value")
+
+
+_LOAD: Mapping[str, Callable[[str], Any]] = {
+    "JSON": partial(json.loads, object_pairs_hook=_object, parse_constant=_no_constant),
+    "TOML": tomllib.loads,
+}

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import NoReturn, TypeVar, cast
 
 from bundles.assembly import check_unique
+from bundles.brief import brief
 from bundles.errors import SuiteError
 from bundles.records import Fact, Polarity, Severity, Source, Unit, UnitKind
 
@@ -36,7 +37,7 @@ _D = TypeVar("_D")
 def units_of(entry: object) -> list[Unit]:
     """The unit of an entry and those of its `edits`; raises `SuiteError` that says what is wrong."""
     unit_id = _Fields("unit", entry).need(str, "id")
-    first = _Fields(f"unit {unit_id!r}", entry, _ENTRY_KEYS)
+    first = _Fields(f"unit {brief(unit_id)}", entry, _ENTRY_KEYS)
     opened = Unit(
         unit_id=unit_id,
         session_id=unit_id,
@@ -46,7 +47,7 @@ def units_of(entry: object) -> list[Unit]:
     )
     units = [_unit(first, unit_id, opened)]
     for number, edit in enumerate(first.get(list, [], "edits"), 2):
-        fields = _Fields(f"unit {unit_id!r}, edit {number}", edit, _EDIT_KEYS)
+        fields = _Fields(f"unit {brief(unit_id)}, edit {number}", edit, _EDIT_KEYS)
         units.append(_unit(fields, fields.get(str, f"{unit_id}/{number}", "id"), units[-1]))
     check_unique("unit", (unit.unit_id for unit in units))
     return units
@@ -93,9 +94,6 @@ def _facts(fields: "_Fields") -> tuple[Fact, ...]:
 
 
 def _fact(fields: "_Fields", polarity: str, default_id: str) -> Fact:
-    stated_as = fields.get(str, None, "as")
-    if stated_as not in (None, "current"):
-        fields.fail(f"`as` can only be 'current', not {stated_as!r}")
     if fields.given("value", "values") == "values":
         values = fields.texts("values", ())
     else:
@@ -106,7 +104,7 @@ def _fact(fields: "_Fields", polarity: str, default_id: str) -> Fact:
         values=values,
         matcher=fields.get(str, "text", "matcher"),
         severity=cast(Severity, fields.get(str, "critical", "severity")),
-        as_current=stated_as is not None,
+        as_current=fields.given("as") is not None,
     )
 
 
@@ -116,10 +114,10 @@ class _Fields:
     def __init__(self, label: str, value: object, known: Set[str] | None = None) -> None:
         self.label = label
         if not isinstance(value, dict):
-            self.fail(f"must be an object, not {_brief(value)}")
+            self.fail(f"must be an object, not {brief(value)}")
         self._items = {key: item for key, item in value.items() if item is not None}
         if known is not None and (unknown := value.keys() - known):
-            self.fail(f"unknown key {min(unknown)!r}, known are: {', '.join(sorted(known))}")
+            self.fail(f"unknown key {brief(min(unknown))}, known are: {', '.join(sorted(known))}")
 
     def fail(self, what: str) -> NoReturn:
         raise SuiteError(f"{self.label}: {what}")
@@ -137,7 +135,7 @@ class _Fields:
             self.fail(f"{' or '.join(f'`{key}`' for key in keys)} is missing")
         value = self._items[key]
         if type(value) is not kind and kind is not object:
-            self.fail(f"`{key}` must be {_TYPES[kind]}, not {_brief(value)}")
+            self.fail(f"`{key}` must be {_TYPES[kind]}, not {brief(value)}")
         return cast(_T, value)
 
     def get(self, kind: type[_T], default: _D, *keys: str) -> _T | _D:
@@ -147,14 +145,14 @@ class _Fields:
         values = self.get(list, default, key)
         for value in values:
             if not isinstance(value, str):
-                self.fail(f"`{key}` must hold texts, not {_brief(value)}")
+                self.fail(f"`{key}` must hold texts, not {brief(value)}")
         return tuple(values)
 
     def mapping(self, key: str, default: Mapping[str, str]) -> Mapping[str, str]:
         items = self.get(dict, default, key)
         for name, value in items.items():
             if not isinstance(value, str):
-                self.fail(f"`{key}` must hold texts, not {_brief(value)} as {name!r}")
+                self.fail(f"`{key}` must hold texts, not {brief(value)} as {brief(name)}")
         return items
 
     def sources(self, *keys: str) -> tuple[Source, ...]:
@@ -165,15 +163,9 @@ class _Fields:
         if isinstance(value, dict):
             value = [{"name": name, "text": text} for name, text in value.items()]
         if not isinstance(value, list):
-            self.fail(f"`{self.given(*keys)}` must be a list of sources, not {_brief(value)}")
+            self.fail(f"`{self.given(*keys)}` must be a list of sources, not {brief(value)}")
         sources = []
         for number, item in enumerate(value, 1):
             source = _Fields(f"{self.label}, source {number} of `{self.given(*keys)}`", item, _SOURCE_KEYS)
             sources.append(Source(source.need(str, "name"), source.need(str, "text")))
         return tuple(sources)
-
-
-def _brief(value: object) -> str:
-    """The value, cut to what fits a message."""
-    shown = repr(value)
-    return shown if len(shown) <= 40 else shown[:37] + "..."

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import strategies as st
 
 from bundles import Attempt, Bundle, Fact, HeldSpan, Run, Session, Source, Unit, bundle_of
+from bundles.identity import bundle_id
 
 
 @pytest.fixture(scope="session")
@@ -81,7 +82,7 @@ def make_attempt() -> Callable[..., Attempt]:
 
 @pytest.fixture(scope="session")
 def any_bundle() -> st.SearchStrategy[Bundle]:
-    """Bundles of few units with all of Unicode in their texts."""
+    """Bundles of few units with all of Unicode in their texts, also such as no suite may give."""
     texts = st.text(max_size=12)
     labels = st.text(st.characters(exclude_categories=["Cs", "Cc", "Zl", "Zp"]), min_size=1, max_size=4)
     labels = labels.filter(lambda label: label.strip() != "")
@@ -120,6 +121,9 @@ def any_bundle() -> st.SearchStrategy[Bundle]:
         )
         return st.lists(unit, max_size=3, unique_by=lambda unit: unit.unit_id)
 
+    def bundle(name: str, found: list[Session], members: list[Unit]) -> Bundle:
+        return Bundle(bundle_id(found, members), name, tuple(found), tuple(members))
+
     sessions = st.lists(
         st.builds(
             Session,
@@ -135,6 +139,6 @@ def any_bundle() -> st.SearchStrategy[Bundle]:
     )
     return sessions.flatmap(
         lambda found: st.builds(
-            bundle_of, labels, st.just(found), units([session.session_id for session in found])
+            bundle, labels, st.just(found), units([session.session_id for session in found])
         )
     )

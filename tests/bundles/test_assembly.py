@@ -20,6 +20,8 @@ EXPECT = Fact("e", "expect", ("Monday",))
         pytest.param({"kind": "revise"}, "unit 'u1': a revise unit needs `edited`", id="revise"),
         pytest.param({"edited": "x"}, "unit 'u1': a rederive unit cannot have `edited`", id="rederive"),
         pytest.param({"max_tokens": 0}, "unit 'u1': max_tokens is 0, it must be", id="no tokens"),
+        pytest.param({"max_tokens": 16**9_999}, "max_tokens is a huge number, it must be", id="huge"),
+        pytest.param({"unit_id": "\n" * 9_999}, r"unit id '\n\n", id="long id"),
         pytest.param({"max_tokens": 2**31}, "unit 'u1': max_tokens is 2147483648, it must be", id="tokens"),
         pytest.param({"sources_after": ()}, "unit 'u1': after: no source, give at least one", id="no source"),
         pytest.param(
@@ -49,14 +51,28 @@ EXPECT = Fact("e", "expect", ("Monday",))
             id="blank value",
         ),
         pytest.param(
+            {"facts": (Fact("e", "expect", ("\u200b\ufe0f \u202e",)),)},
+            "unit 'u1', fact 'e': a value is blank",
+            id="invisible value",
+        ),
+        pytest.param({"unit_id": "\u200b"}, r"unit id '\u200b' must be one line and not", id="invisible id"),
+        pytest.param(
+            {"instruction": "\ufeff"}, "unit 'u1': instruction is empty", id="invisible instruction"
+        ),
+        pytest.param(
             {"facts": (Fact("e", "maybe", ("x",)),)},  # type: ignore[arg-type]
             "unit 'u1', fact 'e': polarity 'maybe' is unknown, use one of: expect, forbid",
             id="polarity",
         ),
         pytest.param(
-            {"facts": (Fact("e", "expect", ("x",), matcher="regex"),)},
-            "unit 'u1', fact 'e': matcher 'regex' is unknown, use one of: text, number, date",
+            {"facts": (Fact("e", "expect", ("x",), matcher="number"),)},
+            "unit 'u1', fact 'e': matcher 'number' is not supported by this version, use 'text'",
             id="matcher",
+        ),
+        pytest.param(
+            {"facts": (Fact("e", "forbid", ("x",), as_current=True),)},
+            "unit 'u1', fact 'e': `as` is not supported by this version",
+            id="as",
         ),
         pytest.param(
             {"facts": (Fact("e", "expect", ("x",), severity="high"),)},  # type: ignore[arg-type]
@@ -73,6 +89,7 @@ def test_wrong_unit_is_refused_by_name(
         bundle_of("plans", [Session("s1", "suite")], [make_unit(**changes)])
     assert message in str(refusal.value)
     assert len(str(refusal.value).splitlines()) == 1
+    assert len(str(refusal.value)) < 200
 
 
 def test_ids_within_a_bundle_must_differ(make_unit: Callable[..., Unit]) -> None:

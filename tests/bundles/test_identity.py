@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bundles import Bundle, Fact, Session, Source, Unit, bundle_of
+from bundles import Bundle, Fact, Session, Source, Unit
 from bundles.identity import bundle_id, revision_id
 
 
@@ -26,7 +26,7 @@ def test_order_of_sessions_units_and_facts_does_not_count(
         for unit in shuffle(bundle.units, len(bundle.units))
     ]
     sessions = shuffle(bundle.sessions, len(bundle.sessions))
-    assert bundle_of("another name", sessions, units).bundle_id == bundle.bundle_id
+    assert bundle_id(sessions, units) == bundle.bundle_id
 
 
 @pytest.mark.parametrize(

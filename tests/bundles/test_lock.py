@@ -27,7 +27,7 @@ def test_second_holder_is_refused_and_told_of_the_first(tmp_path: Path) -> None:
     ):
         pass
     with locked(path):
-        assert (tmp_path / "store.lock").read_text() == f"{os.getpid()}\n"
+        assert (tmp_path / "store.redraft-lock").read_text() == f"{os.getpid()}\n"
 
 
 def test_lock_survives_opening_the_store_and_goes_with_its_holder(tmp_path: Path) -> None:

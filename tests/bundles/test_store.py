@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import duckdb
 import pytest
@@ -30,7 +31,9 @@ from bundles import (
 # What a second process does with a store: open it, say so, and go on as told by its arguments.
 PROCESS = """
 import resource, sys
+from itertools import count
 from pathlib import Path
+import duckdb
 from bundles import Attempt, Store, StoreError
 path, what = Path(sys.argv[1]), sys.argv[2]
 with Store.open(path) as store:
@@ -39,7 +42,11 @@ with Store.open(path) as store:
         sys.stdin.read()
     if what == "fill":
         resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000))
-    for number in range(100_000):
+    if what == "fill sooner than the log":
+        resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000))
+        with duckdb.connect(path) as connection:
+            connection.execute("SET checkpoint_threshold = '100KB'")
+    for number in count():
         text = f"answer {number} " + "x" * 2_000
         try:
             store.add_attempt(Attempt("r1", f"u{number}", "plain", 0, 0, "ok", None, text, (number, 1)))
@@ -47,6 +54,12 @@ with Store.open(path) as store:
             print(error, file=sys.stderr)
             break
         print(number, flush=True)
+    if what == "fill sooner than the log":
+        for call in (store.runs, store.close):
+            try:
+                call()
+            except StoreError as error:
+                print(error, file=sys.stderr)
 """
 
 
@@ -144,6 +157,13 @@ class TestBundles:
         with pytest.raises(UnknownRef, match=f"bundle 'plans' is ambiguous.*{other.bundle_id}"):
             store.bundle("plans")
 
+    def test_whole_id_wins_over_a_name(
+        self, store: Store, bundle: Bundle, make_bundle: Callable[..., Bundle], make_unit: Callable[..., Unit]
+    ) -> None:
+        store.add_bundle(bundle)
+        store.add_bundle(make_bundle(make_unit("u2"), name=bundle.bundle_id))
+        assert store.bundle(bundle.bundle_id) == bundle
+
 
 class TestRuns:
     def test_comes_back_equal_and_finishes(self, store: Store, run: Run) -> None:
@@ -151,20 +171,41 @@ class TestRuns:
         store.finish_run("r1", "2025-01-02T04:00:00Z")
         assert store.runs() == [replace(run, finished="2025-01-02T04:00:00Z")]
 
-    def test_last_is_the_one_started_last(self, store: Store, run: Run) -> None:
-        newer = replace(run, run_id="a0", started="2025-01-03T00:00:00Z")
-        store.create_run(newer)
-        store.create_run(replace(run, run_id="a1", started="2025-01-01T00:00:00Z"))
-        assert store.run("last") == newer
-        assert [run.run_id for run in store.runs()] == ["a1", "r1", "a0"]
+    def test_last_is_the_one_stored_last(self, path: Path, store: Store, run: Run) -> None:
+        """Whatever its clock says, and whichever ended last."""
+        for run_id, started in (("a1", run.started), ("a0", "2024-01-01T00:00:00Z")):
+            store.create_run(replace(run, run_id=run_id, started=started))
+        for run_id in ("a1", "r1"):
+            store.finish_run(run_id, "2025-01-03T00:00:00Z")
+        assert store.run("last").run_id == "a0"
         with pytest.raises(UnknownRef, match="run 'a' is ambiguous, there are: a1, a0"):
             store.run("a")
+        store.close()
+        with Store.open(path) as store:
+            assert [run.run_id for run in store.runs()] == ["r1", "a1", "a0"]
 
     def test_refused_without_its_bundle_or_under_a_taken_id(self, store: Store, run: Run) -> None:
         with pytest.raises(UnknownRef, match="run r2: bundle nowhere is not in the store"):
             store.create_run(replace(run, run_id="r2", bundle_id="nowhere"))
         with pytest.raises(StoreError, match="run r1 is already in the store"):
             store.create_run(run)
+
+    @pytest.mark.parametrize(
+        "changes",
+        [
+            pytest.param({"seed": 2**63}, id="seed"),
+            pytest.param({"repeats": 2**31}, id="repeats"),
+            pytest.param({"arms": ("\ud800",)}, id="surrogate"),
+        ],
+    )
+    def test_values_that_no_table_holds_are_refused(
+        self, changes: dict[str, Any], path: Path, store: Store, run: Run
+    ) -> None:
+        with pytest.raises(StoreError) as refusal:
+            store.create_run(replace(run, run_id="r2", **changes))
+        assert str(refusal.value).startswith(f"{path}: ")
+        assert len(str(refusal.value).splitlines()) == 1
+        assert store.runs() == [run]
 
     def test_unknown_run_is_told_everywhere(self, store: Store, make_attempt: Callable[..., Attempt]) -> None:
         for call in (
@@ -220,8 +261,9 @@ class TestAttempts:
     def test_one_that_cannot_be_stored_leaves_no_trace(
         self, store: Store, run: Run, make_attempt: Callable[..., Attempt]
     ) -> None:
-        with pytest.raises(StoreError, match="surrogate"):
-            store.add_attempt(make_attempt(text="\ud800"))
+        for changes, message in (({"text": "\ud800"}, "surrogate"), ({"rows": 2**31}, "INT32")):
+            with pytest.raises(StoreError, match=message):
+                store.add_attempt(make_attempt(**changes))
         store.add_attempt(make_attempt())
         assert store.attempts("r1") == [make_attempt()]
 
@@ -248,6 +290,14 @@ class TestVerdicts:
     def test_refused_for_another_run(self, store: Store, run: Run) -> None:
         with pytest.raises(StoreError, match="run r1: a verdict of run r2 is not one of its own"):
             store.replace_verdicts("r1", [Verdict("r2", "u1", "plain", 0, "e", "pass", "facts", 1)])
+
+    def test_value_that_no_table_holds_changes_nothing(self, store: Store, run: Run) -> None:
+        verdict = Verdict("r1", "u1", "plain", 0, "e", "pass", "facts", 1)
+        store.replace_verdicts("r1", [verdict])
+        for changes in ({"reason": "\ud800"}, {"judge_version": 2**31}):
+            with pytest.raises(StoreError):
+                store.replace_verdicts("r1", [replace(verdict, **changes)])
+        assert store.verdicts("r1") == [verdict]
 
     def test_refused_when_one_is_given_twice(self, store: Store, run: Run) -> None:
         verdict = Verdict("r1", "u1", "plain", 0, "e", "pass", "facts", 1)
@@ -341,6 +391,27 @@ class TestProcesses:
         with Store.open(path) as store:
             assert sorted(attempt.token_ids[0] for attempt in store.attempts("r1")) == acknowledged
 
+    def test_store_that_a_full_disk_stopped_says_so_each_time_and_loses_nothing(
+        self, path: Path, store: Store, run: Run
+    ) -> None:
+        """DuckDB commits, cannot move its log into the store, and then refuses everything."""
+        store.close()
+        with process(path, "fill sooner than the log") as child:
+            assert child.stdout is not None
+            assert child.stderr is not None
+            acknowledged = [int(line) for line in child.stdout]
+            messages = child.stderr.read().splitlines()
+        # The attempt, the next call, the closing, and the end of `with`.
+        assert len(messages) >= 3
+        assert messages[:3] == messages[:1] * 3
+        assert messages[0].startswith(f"{path}: the store stopped: Could not write file")
+        assert messages[0].endswith("free space if the disk is full, then resume the run")
+        with Store.open(path) as store:
+            found = sorted(attempt.token_ids[0] for attempt in store.attempts("r1"))
+            assert found == [*acknowledged, len(acknowledged)]  # the last was told to have failed
+            with pytest.raises(DuplicateAttempt):
+                store.add_attempt(replace(store.attempts("r1")[0], text="again"))
+
 
 class TestOpening:
     def test_missing_one_is_made_only_if_asked(self, path: Path) -> None:
@@ -363,6 +434,12 @@ class TestOpening:
         with pytest.raises(StoreError, match=r"évals.duckdb: not a redraft store, give another path$"):
             Store.open(path)
         assert path.read_bytes() == content
+        assert list(path.parent.iterdir()) == [path]
+
+    def test_other_files_beside_a_store_are_left_alone(self, tmp_path: Path) -> None:
+        (tmp_path / "poetry.lock").write_text("precious")
+        Store.open(tmp_path / "poetry").close()
+        assert (tmp_path / "poetry.lock").read_text() == "precious"
 
     def test_damaged_file_is_refused(self, path: Path) -> None:
         Store.open(path).close()
@@ -381,12 +458,32 @@ class TestOpening:
             with pytest.raises(StoreError, match="a DuckDB file but not a redraft store"):
                 Store.open(path)
 
-    def test_newer_format_is_refused(self, path: Path) -> None:
-        Store.open(path).close()
+    @pytest.mark.parametrize(
+        ("versions", "message"),
+        [
+            pytest.param("(99)", "store format 99, this redraft reads 1: use a newer one", id="newer"),
+            pytest.param("(0)", "store format 0, this redraft reads 1: give another path", id="older"),
+            pytest.param("('a'), ('b')", "store format 'a', 'b', this redraft reads 1: give", id="odd"),
+            pytest.param("(1), (1)", "store format 1, 1, this redraft reads 1: give", id="two"),
+        ],
+    )
+    def test_other_format_is_refused(self, versions: str, message: str, path: Path) -> None:
         with duckdb.connect(path) as connection:
-            connection.execute("UPDATE redraft_store SET format_version = 99")
-        with pytest.raises(StoreError, match="store format 99, this redraft reads 1"):
+            connection.execute(
+                f"CREATE TABLE redraft_store AS FROM (VALUES {versions}) AS v (format_version)"
+            )
+        with pytest.raises(StoreError, match=message):
             Store.open(path)
+
+    @pytest.mark.parametrize("create", [True, False])
+    def test_path_that_leads_nowhere_is_told(self, create: bool, tmp_path: Path) -> None:
+        loop = tmp_path / "loop"
+        loop.symlink_to(loop)
+        with pytest.raises(StoreError, match=r"loop: Too many levels of symbolic links"):
+            Store.open(loop, create=create)
+        assert list(tmp_path.iterdir()) == [loop]
+        with pytest.raises(StoreError, match=r"'x\\x00': no path holds a NUL character"):
+            Store.open(Path("x\0"), create=create)
 
     def test_folder_that_is_missing_or_a_file_in_its_place_is_told(self, tmp_path: Path) -> None:
         with pytest.raises(StoreError, match=r"No such file or directory: .*nowhere"):
@@ -404,7 +501,10 @@ class TestOpening:
         subprocess.run([sys.executable, "-c", script, f"{path}.new"], check=False)
         assert Path(f"{path}.new.wal").exists()
         Store.open(path).close()
-        assert sorted(file.name for file in path.parent.iterdir()) == ["évals.duckdb", "évals.duckdb.lock"]
+        assert sorted(file.name for file in path.parent.iterdir()) == [
+            "évals.duckdb",
+            "évals.duckdb.redraft-lock",
+        ]
 
     def test_log_without_its_store_is_not_overwritten(self, path: Path) -> None:
         log = Path(f"{path}.wal")

@@ -53,6 +53,7 @@ def test_what_control_loses_too_is_drift_and_no_regression(judged: Callable) -> 
         ("redraft", "owner"),
     ]
     assert {f.fact_id for f in assessment.regressions} == {"old-owner", "day"}
+    assert [(f.arm, f.fact_id) for f in assessment.drift] == [("redraft", "owner")]
 
 
 def test_control_alone_never_regresses(judged: Callable) -> None:
@@ -100,6 +101,40 @@ def test_a_failed_attempt_is_unscored_even_beside_an_old_verdict(judged: Callabl
     assessment = replace(failed, verdicts=old_verdicts).assess()
     assert assessment.errors == (("u1", "redraft", 0),)
     assert assessment.arms["redraft"].unscored == 3
+
+
+def test_attempts_and_verdicts_of_another_run_are_ignored(judged: Callable) -> None:
+    full = judged()
+    foreign_attempts = tuple(replace(a, run_id="other", text="") for a in full.attempts)
+    foreign_verdicts = tuple(replace(v, run_id="other", outcome="fail") for v in full.verdicts)
+    mixed = replace(
+        full, attempts=full.attempts + foreign_attempts, verdicts=full.verdicts + foreign_verdicts
+    )
+    assert mixed.assess() == full.assess()
+    assert replace(full, attempts=foreign_attempts).assess().attempts == 0
+
+
+def test_an_outcome_that_is_neither_pass_nor_fail_is_unscored(judged: Callable) -> None:
+    full = judged()
+    odd = replace(full, verdicts=tuple(replace(v, outcome="maybe") for v in full.verdicts))
+    assert odd.assess() == replace(full, verdicts=()).assess()
+
+
+def test_a_unit_tells_something_if_plain_has_one_fact_right_in_every_repeat(judged: Callable) -> None:
+    assert judged(repeats=2).assess().telling_units == 2
+    half_right = judged(repeats=2).replace_attempt(("u1", "plain", 1), text=LOST_OWNER)
+    assert half_right.assess().telling_units == 2
+    once_empty = judged(repeats=2).replace_attempt(("u1", "plain", 1), text="")
+    assert once_empty.assess().telling_units == 1
+    once_lost = judged(repeats=2).replace_attempt(("u1", "plain", 1), status="error")
+    assert once_lost.assess().telling_units == 1
+    assert judged({("u1", "redraft"): "", ("u2", "control"): ""}).assess().telling_units == 2
+
+
+def test_a_unit_that_is_planned_twice_counts_once(judged: Callable) -> None:
+    full = judged()
+    twice = replace(full, run=replace(full.run, unit_ids=full.run.unit_ids * 2))
+    assert twice.assess() == full.assess()
 
 
 def test_stale_answers_are_not_part_of_the_plan(judged: Callable, attempt: Callable[..., Attempt]) -> None:

@@ -13,7 +13,6 @@ from judge.facts import Finding, check_fact
         pytest.param("forbid", "Due 15 June.", "fail", (4, 11), id="forbidden-and-there"),
         pytest.param("forbid", "Due 12 June.", "pass", None, id="forbidden-and-absent"),
         pytest.param("forbid", "June 15, or 15 June", "fail", (0, 7), id="first-place-is-the-evidence"),
-        pytest.param("expect", "", "fail", None, id="expected-of-an-empty-text"),
     ],
 )
 def test_outcome_and_evidence(
@@ -21,6 +20,14 @@ def test_outcome_and_evidence(
 ) -> None:
     finding = check_fact(Fact("day", polarity, ("15 June", "June 15")), text)
     assert (finding.outcome, finding.evidence) == (outcome, evidence)
+
+
+@pytest.mark.parametrize("text", ["", " \n\t", "\u200b\ufeff"])
+@pytest.mark.parametrize(
+    "fact", [Fact("f", "expect", ("15",)), Fact("f", "forbid", ("15",)), Fact("f", "forbid", ())]
+)
+def test_an_empty_answer_is_never_right(fact: Fact, text: str) -> None:
+    assert check_fact(fact, text) == Finding("fail", "the answer is empty")
 
 
 def test_reason_names_the_value_that_was_found_or_all_that_were_not() -> None:

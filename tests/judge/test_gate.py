@@ -53,11 +53,63 @@ def test_inconclusive_when_more_than_half_of_the_canaries_are_blind(
     assert judged(blind, units=(*units, unit("u4"))).decide().verdict == "pass"
 
 
-def test_inconclusive_with_too_few_units_that_have_facts(judged: Callable, unit: Callable[..., Unit]) -> None:
+def test_inconclusive_with_too_few_units_that_tell_something(
+    judged: Callable, unit: Callable[..., Unit]
+) -> None:
     assert judged().decide(GatePolicy(min_units=3)).verdict == "inconclusive"
     decision = judged(units=(unit("u1", facts=(), canary=False),)).decide()
     assert decision.verdict == "inconclusive"
-    assert decision.reasons == ("units with facts: 0, while the policy asks for 1",)
+    assert decision.reasons == (
+        "units of which plain generation gets a fact right: 0, while the policy asks for 1",
+    )
+
+
+@pytest.mark.parametrize("text", ["", " \n", "\u200b", "Nobody knows."])
+def test_inconclusive_when_plain_gets_nothing_right(
+    judged: Callable, unit: Callable[..., Unit], text: str
+) -> None:
+    """Runs in which every arm writes garbage differ in nothing, and so say nothing."""
+    unit_of_garbage = unit("u1", canary=False, facts=(Fact("owner", "expect", ("Ava",)),))
+    everywhere = {("u1", arm): text for arm in ("plain", "control", "redraft")}
+    assert judged(everywhere, units=(unit_of_garbage,)).decide().verdict == "inconclusive"
+
+
+def test_inconclusive_when_an_empty_answer_says_nothing_forbidden(
+    judged: Callable, unit: Callable[..., Unit]
+) -> None:
+    forbidding = unit("u1", facts=(Fact("old-owner", "forbid", ("Bo",)),))
+    everywhere = {("u1", arm): "" for arm in ("plain", "control", "redraft")}
+    decision = judged(everywhere, units=(forbidding,)).decide()
+    assert decision.verdict == "inconclusive"
+    assert decision.reasons[0] == "1 of 1 canaries are blind: plain generation fails them too"
+
+
+def test_inconclusive_with_advisory_facts_only(judged: Callable, unit: Callable[..., Unit]) -> None:
+    advisory = (Fact("owner", "expect", ("Ava",), severity="advisory"),)
+    assert judged(units=(unit("u1", facts=advisory, canary=False),)).decide().verdict == "inconclusive"
+
+
+def test_inconclusive_when_control_loses_what_the_arm_loses(judged: Callable) -> None:
+    run = judged({("u1", "control"): LOST_DAY, ("u1", "redraft"): LOST_DAY}, repeats=2)
+    report = GatePolicy(canaries="report")
+    decision = run.decide(report)
+    assert (decision.verdict, decision.exit_code) == ("inconclusive", 3)
+    assert decision.reasons == (
+        "2 losses of redraft are shared by the control: the engine's own drift;"
+        " plain against control lost 2 of 12 facts",
+    )
+    assert judged({("u1", "control"): LOST_DAY}).decide(report).verdict == "pass"
+
+
+def test_advisory_losses_shared_by_control_matter_only_if_the_policy_limits_them(
+    judged: Callable, unit: Callable[..., Unit]
+) -> None:
+    facts = (Fact("day", "expect", ("15 June",), severity="advisory"), Fact("owner", "expect", ("Ava",)))
+    drifted = {("u1", "control"): LOST_DAY, ("u1", "redraft"): LOST_DAY}
+    run = judged(drifted, units=(unit("u1", facts=facts),))
+    assert run.decide().verdict == "pass"
+    limited = GatePolicy(allowed_regressions={"advisory": 0})
+    assert run.decide(limited).verdict == "inconclusive"
 
 
 def test_inconclusive_when_only_plain_and_control_ran(judged: Callable) -> None:
@@ -130,6 +182,7 @@ def test_only_the_named_arms_are_gated(judged: Callable) -> None:
     assert (
         without(run, ("u1", "redraft:tau=3,floor=1", 0)).decide(GatePolicy(arms=("redraft",))).exit_code == 0
     )
+    assert run.decide(GatePolicy(arms=("redraft:tau=3,floor=1",) * 2)) == run.decide()
     with pytest.raises(PolicyError, match="arms: run run has no arm 'other'"):
         run.decide(GatePolicy(arms=("other",)))
 
@@ -169,7 +222,7 @@ def test_policy_from_toml(tmp_path: Path) -> None:
     assert GatePolicy.from_toml(path) == GatePolicy(
         allowed_regressions={"critical": 0, "advisory": 2}, canaries="report", min_units=5, arms=("redraft",)
     )
-    path.write_text("[gate]\n")
+    path.write_text("\ufeff[gate]\n", encoding="utf-8")
     assert GatePolicy.from_toml(path) == GatePolicy()
 
 
@@ -180,11 +233,26 @@ def test_policy_from_toml(tmp_path: Path) -> None:
         pytest.param("gate = 1", "no [gate] table", id="not-a-table"),
         pytest.param("[gate\n", "not TOML: ", id="broken"),
         pytest.param(
-            "[gate]\nmin_unit = 2", "[gate] min_unit: unknown key; known are version, ", id="unknown-key"
+            "[gate]\nmin_unit = 2", "[gate] 'min_unit': unknown key; known are version, ", id="unknown-key"
         ),
         pytest.param(
-            "[gate]\nmin_units = 0", "[gate] min_units: 0 is not a whole number of at least 1", id="zero"
+            "[gate]\nmin_units = 0", "[gate] min_units: 0 is not a whole number from 1 to", id="zero"
         ),
+        pytest.param(
+            "[gate]\nmin_units = 0x" + "f" * 9_999,
+            "[gate] min_units: a huge number is not a whole number from 1",
+            id="huge-hexadecimal",
+        ),
+        pytest.param("[gate]\nmin_units = 1" + "0" * 9_999, "not TOML: Exceeds the limit", id="huge"),
+        pytest.param("[gate]\nx = " + "[" * 9_999, "nested too deeply for a policy", id="deep"),
+        pytest.param(
+            '[gate]\n"\\n\\u001b" = 1', r"[gate] '\n\x1b': unknown key; known are", id="key-of-two-lines"
+        ),
+        pytest.param("[gate]\n" + "x" * 9_999 + " = 1", "[gate] 'xxxxx", id="long-key"),
+        pytest.param(
+            '[gate.allowed_regressions]\n"a\\nb" = 1', r"[gate] allowed_regressions: 'a\nb' is", id="lines"
+        ),
+        pytest.param("[gate]\nversion = true", "[gate] version: True is not 1", id="version-bool"),
         pytest.param("[gate]\nmin_units = true", "[gate] min_units: True is not a whole number", id="bool"),
         pytest.param('[gate]\ncanaries = "some"', "[gate] canaries: 'some' is neither", id="canaries"),
         pytest.param("[gate]\ncanaries = []", "[gate] canaries: [] is neither", id="canaries-type"),
@@ -197,12 +265,12 @@ def test_policy_from_toml(tmp_path: Path) -> None:
         ),
         pytest.param(
             "[gate.allowed_regressions]\nhigh = 1",
-            "[gate] allowed_regressions.high: not a severity",
+            "[gate] allowed_regressions: 'high' is no severity, use one of critical, ",
             id="severity",
         ),
         pytest.param(
             "[gate.allowed_regressions]\ncritical = -1",
-            "[gate] allowed_regressions.critical: -1 is not a whole number of at least 0",
+            "[gate] allowed_regressions.critical: -1 is not a whole number from 0 to",
             id="negative",
         ),
     ],
@@ -214,11 +282,14 @@ def test_a_bad_policy_is_one_line_that_names_file_and_key(tmp_path: Path, conten
         GatePolicy.from_toml(path)
     assert str(caught.value).startswith(f"{path}: {message}")
     assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < len(str(path)) + 250
 
 
 def test_an_unreadable_policy_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(PolicyError, match="missing toml: No such file"):
         GatePolicy.from_toml(tmp_path / "missing toml")
+    with pytest.raises(PolicyError, match=r"'x\\x00': no path holds a NUL"):
+        GatePolicy.from_toml(Path("x\0"))
     (tmp_path / "latin toml").write_bytes(b"[gate]\n# caf\xe9\n")
     with pytest.raises(PolicyError, match="latin toml: not TOML: "):
         GatePolicy.from_toml(tmp_path / "latin toml")

@@ -142,6 +142,18 @@ BROKEN = [
         r"source 'document' holds half a surrogate pair (\ud800)",
         id="surrogate",
     ),
+    pytest.param(
+        line(id="b", facts=[{"polarity": "expect", "value": "7", "matcher": "number"}]),
+        "unit 'b', fact 'expect-2': matcher 'number' is not supported by this version",
+        id="matcher",
+    ),
+    pytest.param(
+        line(id="b", facts=[{"polarity": "forbid", "value": "7", "as": "current"}]),
+        "unit 'b', fact 'forbid-2': `as` is not supported by this version",
+        id="as",
+    ),
+    pytest.param(line(id="x" * 9_999, stale=7), "`stale` must be a text, not 7", id="long id"),
+    pytest.param(line(**{"\x1b[31m\n" * 999: 1}), r"unknown key '\x1b[31m\n", id="long key"),
     pytest.param(line(id="b", kind="revise"), "unit 'b': a revise unit needs `edited`", id="revise"),
 ]
 
@@ -157,6 +169,7 @@ class TestBrokenEntries:
         assert skipped.startswith(f"{path}:2: ")
         assert message in skipped
         assert len(skipped.splitlines()) == 1
+        assert len(skipped) < len(str(path)) * 2 + 400
         with pytest.raises(SuiteError) as refusal:
             read_suite(path, strict=True)
         assert str(refusal.value) == skipped
@@ -164,7 +177,8 @@ class TestBrokenEntries:
     def test_takes_its_edits_along(self, tmp_path: Path) -> None:
         path = write(tmp_path, "s.toml", RICH + "expected = []\n[[units]]\n" + "id = 'b'")
         with pytest.raises(
-            EmptySuite, match=r"s.toml: no usable unit; .*s.toml: entry 1: unit 'a', edit 2: unknown"
+            EmptySuite,
+            match=r"s.toml: no usable unit, 2 skipped, the first: .*: entry 1: unit 'a', edit 2: unknown",
         ):
             read_suite(path)
 
@@ -203,6 +217,10 @@ class TestBrokenFiles:
             pytest.param(
                 "s.toml", "x = " + "[" * 100_000, ":1: nested too deeply for a suite", id="deep TOML"
             ),
+            pytest.param(
+                "s.toml", "max_tokens = 1" + "0" * 5_000, ":1: not TOML: Exceeds the limit", id="huge number"
+            ),
+            pytest.param("s.toml", "a." * 5_000 + "b = 1", ": unknown key 'a'", id="deep keys"),
             pytest.param("s.jsonl", "# hello\n\n{", ":1: not JSON: Expecting value (column 1)", id="JSONL"),
             pytest.param(
                 "s.yaml", "", ": .yaml ending, a suite is a .json, .jsonl or .toml file", id="ending"
@@ -221,6 +239,33 @@ class TestBrokenFiles:
         assert f"{path}{message}" in str(refusal.value)
         assert len(str(refusal.value).splitlines()) == 1
 
+    @pytest.mark.parametrize(
+        ("value", "message"),
+        [
+            pytest.param("0x" + "f" * 5_000, "max_tokens is a huge number", id="huge hexadecimal number"),
+            pytest.param(
+                "{" + "a." * 5_000 + "b = 1}", "`max_tokens` must be a whole number", id="deep value"
+            ),
+        ],
+    )
+    def test_toml_values_that_python_will_not_write_out(
+        self, value: str, message: str, tmp_path: Path
+    ) -> None:
+        path = write(
+            tmp_path, "s.toml", RICH.replace("[[units.edits]]", f"max_tokens = {value}\n[[units.edits]]")
+        )
+        with pytest.raises(EmptySuite, match=message):
+            read_suite(path)
+
+    def test_path_that_leads_nowhere_is_told(self, tmp_path: Path) -> None:
+        (tmp_path / "loop.json").symlink_to("loop.json")
+        with pytest.raises(
+            SuiteError, match=r"loop.json: cannot read the suite: Too many levels of symbolic"
+        ):
+            read_suite(tmp_path / "loop.json")
+        with pytest.raises(SuiteError, match=r"'x\\x00.json': cannot read the suite: no path holds a NUL"):
+            read_suite(Path("x\0.json"))
+
     @pytest.mark.parametrize("name", ["gone.json", "gone.jsonl", "gone.toml"])
     def test_missing_file_or_folder_is_told(self, name: str, tmp_path: Path) -> None:
         path = tmp_path / name
@@ -232,7 +277,8 @@ class TestBrokenFiles:
 
     @pytest.mark.parametrize(
         ("name", "content"),
-        [("s.jsonl", ""), ("s.jsonl", " \n\r\n"), ("s.json", "[]"), ("s.json", "{}"), ("s.toml", "")],
+        [(name, blank) for name in ("s.jsonl", "s.json", "s.toml") for blank in ("", " \n\r\n", "\ufeff\n")]
+        + [("s.json", "[]"), ("s.json", "{}")],
     )
     def test_without_units_is_an_empty_suite(self, name: str, content: str, tmp_path: Path) -> None:
         path = write(tmp_path, name, content)
@@ -243,6 +289,7 @@ class TestBrokenFiles:
     def test_with_broken_units_only_is_an_empty_suite_that_says_why(self, tmp_path: Path) -> None:
         path = write(tmp_path, "s.jsonl", line(question=...) + "\n" + line(id=...))
         with pytest.raises(
-            EmptySuite, match=r"no usable unit; .*s.jsonl:1: unit 'a': `instruction` or `question` is"
+            EmptySuite,
+            match=r"no usable unit, 2 skipped, the first: .*s.jsonl:1: unit 'a': `instruction` or",
         ):
             read_suite(path)
