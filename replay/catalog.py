@@ -7,9 +7,8 @@ store; `builtin:NAME` is a suite that comes with the package.
 from importlib.resources import files
 from pathlib import Path
 
-from bundles import Bundle, Store, SuiteImport, UnknownRef, read_suite
+from bundles import Bundle, Store, UnknownRef, read_suite
 from replay.errors import SettingsError
-from replay.stack import Say
 
 BUILTIN = "builtin:"
 _SUFFIXES = {".json", ".jsonl", ".toml"}
@@ -26,24 +25,20 @@ def suite_path(name: str) -> Path | None:
     return path if path.exists() or path.suffix in _SUFFIXES else None
 
 
-def load_bundle(store: Store, name: str, say: Say) -> Bundle:
-    """A suite's bundle, imported where it is not there yet, or a stored bundle by id or name."""
+def load_bundle(store: Store, name: str) -> Bundle:
+    """A suite's bundle, imported where it is not there yet, or a stored bundle by id or name.
+
+    SuiteError at the first broken unit: a gate must not pass on what a typo has left of a suite.
+    """
     path = suite_path(name)
     if path is None:
         try:
             return store.bundle(name)
         except UnknownRef as error:
             raise SettingsError(f"{name}: no such file, and {error}") from error
-    suite = read_suite(path)
-    tell_skipped(suite, say)
-    store.add_bundle(suite.bundle)
-    return suite.bundle
-
-
-def tell_skipped(suite: SuiteImport, say: Say) -> None:
-    """One line for each unit that could not be imported."""
-    for reason in suite.skipped:
-        say(f"skipped {reason}")
+    bundle = read_suite(path, strict=True).bundle
+    store.add_bundle(bundle)
+    return bundle
 
 
 def _builtin_files() -> list[Path]:

@@ -149,6 +149,12 @@ class Results:
                 f"fact {flip.fact_id} of unit {flip.unit_id}, which {flip.arm} lost:"
                 f" the difference was {_ATTRIBUTIONS[flip.attribution]}"
             )
+        for name, arm in arms.items():
+            if parse_arm(name).exact and arm.identical is not None and arm.identical < 1:
+                yield (
+                    f"{name}, which promises plain generation's tokens and gave others in"
+                    f" {1 - arm.identical:.0%} of the units: is the engine deterministic?"
+                )
         if assessment.blind_share > 0:
             blind = [unit for (unit, arm), how in assessment.canary_outcomes.items() if (arm, how) == _BLIND]
             yield f"{len(blind)} blind canaries, which plain generation gets wrong too, such as {blind[0]}"

@@ -8,7 +8,7 @@ import click
 from tabulate import tabulate
 
 from bundles import read_suite
-from replay.catalog import suite_path, tell_skipped
+from replay.catalog import suite_path
 from replay.cli.shared import json_option, open_store, say, store_option
 from replay.report.table import one_line
 
@@ -22,7 +22,8 @@ def import_suites(suites: tuple[str, ...], strict: bool, store: Path) -> None:
     with open_store(store, create=True) as opened:
         for name in suites:
             suite = read_suite(suite_path(name) or Path(name), strict=strict)
-            tell_skipped(suite, say)
+            for reason in suite.skipped:
+                say(f"skipped {reason}")
             new = opened.add_bundle(suite.bundle)
             note = "" if new else " (was there already)"
             click.echo(

@@ -37,20 +37,30 @@ _CONFIG = Path("redraft.toml")
 
 replay_options = options(
     click.option(
-        "--arm", "arms", multiple=True, metavar="ARM", help="Besides plain and control: redraft, ..."
+        "--arm",
+        "arms",
+        multiple=True,
+        metavar="ARM",
+        help="Generate this way too, besides plain and control: redraft, redraft:tau=3,floor=1, ...",
     ),
     click.option(
         "--repeats", type=click.IntRange(min=1), help="Attempts of each unit and arm.  [default: 1]"
     ),
-    click.option("--seed", type=int, help="Of the sample and of the arms' order.  [default: 0]"),
-    click.option("--sample", type=click.IntRange(min=1), metavar="N", help="Draw N units."),
-    click.option("--filter", "text", metavar="TEXT", help="Units with TEXT in id, category or a tag."),
+    click.option(
+        "--seed",
+        type=click.IntRange(0, 2**31 - 1),
+        help="Seed of --sample and of the order of arms.  [default: 0]",
+    ),
+    click.option("--sample", type=click.IntRange(min=1), metavar="N", help="Take N units at random."),
+    click.option(
+        "--filter", "text", metavar="TEXT", help="Take units with TEXT in their id, category or a tag."
+    ),
     click.option(
         "--max-tokens",
         type=click.IntRange(1, 8192),
-        help="Of an answer, where the unit sets none.  [default: 160]",
+        help="Longest answer, where a unit sets none.  [default: 160]",
     ),
-    click.option("--url", metavar="URL", help="A redraftd that runs already."),
+    click.option("--url", metavar="URL", help="Use a redraftd that runs already."),
     click.option("--resume", metavar="RUN", help="Continue a run with the settings it was started with."),
     engine_options,
 )
@@ -157,7 +167,7 @@ def _replayed(store: Store, suite: str | None, given: dict[str, Any]) -> Run:
     url, ref = given.pop("url"), given.pop("resume")
     if url is not None and any(value is not None for value in given.values()):
         raise SettingsError("--url: the engine behind it runs already; leave the engine's options out")
-    bundle = None if suite is None else load_bundle(store, suite, say)
+    bundle = None if suite is None else load_bundle(store, suite)
     if ref is not None:
         run = store.run(ref)
         check_settings(run, store.bundle(run.bundle_id), bundle, settings)

@@ -29,7 +29,9 @@ engine_options = options(
 @click.command()
 @engine_options
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address of redraftd; must be loopback.")
-@click.option("--port", type=click.IntRange(0, 65535), default=8787, show_default=True, help="Of redraftd.")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=8787, show_default=True, help="Port of redraftd."
+)
 @click.option("--engine-port", type=click.IntRange(0, 65535), default=8080, show_default=True)
 @click.option("--slots", type=click.IntRange(min=1), default=1, show_default=True, help="Refreshes at once.")
 @verbose_option

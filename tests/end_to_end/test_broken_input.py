@@ -20,7 +20,7 @@ FAKE = ("--fake-pass-ms", "0")
         pytest.param("s.json", "[{", 2, "s.json", id="broken JSON"),
         pytest.param("s.toml", "[[units]\n", 2, "s.toml", id="broken TOML"),
         pytest.param("s.jsonl", "", 5, "s.jsonl", id="empty suite"),
-        pytest.param("s.jsonl", '{"id": "u"}\n', 5, "s.jsonl:1", id="no usable unit"),
+        pytest.param("s.jsonl", '{"id": "u"}\n', 2, "s.jsonl:1", id="broken unit"),
         pytest.param("s.csv", "a,b\n", 2, "s.csv", id="another format"),
         pytest.param("s.jsonl", "\x00\ud83d", 2, "s.jsonl", id="binary"),
     ],
@@ -41,11 +41,15 @@ def test_a_folder_is_no_suite(redraft: Any) -> None:
     assert len(done.stderr.splitlines()) == 1
 
 
-def test_a_broken_line_among_good_ones_is_named_and_skipped(redraft: Any) -> None:
+def test_a_broken_line_among_good_ones_stops_a_run_and_not_an_import(redraft: Any) -> None:
     (redraft.folder / "s.jsonl").write_text(f"{json.dumps(UNIT)}\n{{\n")
-    done = redraft("run", "s.jsonl", *FAKE, "--json")
-    assert "s.jsonl:2" in done.stderr.splitlines()[0]
-    assert json.loads(done.stdout)["units"] == 1
+    done = redraft("run", "s.jsonl", *FAKE)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("redraft: s.jsonl:2: ")
+    assert len(done.stderr.splitlines()) == 1
+    done = redraft("import", "s.jsonl")
+    assert done.stderr.startswith("skipped s.jsonl:2: ")
+    assert " s: 1 units" in done.stdout
 
 
 @pytest.mark.parametrize("content", [b"not a model", b"", b"GGUF", b"GGUF" + bytes(100)])

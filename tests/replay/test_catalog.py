@@ -9,10 +9,6 @@ from replay.catalog import load_bundle, suite_path
 from replay.errors import SettingsError
 
 
-def silent(line: str) -> None:
-    assert not line
-
-
 def entry(unit_id: str) -> str:
     return json.dumps({"id": unit_id, "question": "q", "context_old": "a", "context_new": "b"})
 
@@ -28,29 +24,28 @@ def test_built_in_suites_are_found_and_named() -> None:
 def test_a_file_is_imported_once(store: Store, tmp_path: Path) -> None:
     path = tmp_path / "mine.jsonl"
     path.write_text(entry("u1") + "\n")
-    bundle = load_bundle(store, str(path), silent)
-    assert load_bundle(store, str(path), silent) == bundle
+    bundle = load_bundle(store, str(path))
+    assert load_bundle(store, str(path)) == bundle
     assert [info.bundle_id for info in store.bundles()] == [bundle.bundle_id]
 
 
-def test_skipped_units_are_told(store: Store, tmp_path: Path) -> None:
+def test_a_broken_unit_stops_a_run(store: Store, tmp_path: Path) -> None:
     path = tmp_path / "mine.jsonl"
     path.write_text(entry("u1") + "\n{}\n")
-    told: list[str] = []
-    load_bundle(store, str(path), told.append)
-    assert len(told) == 1
-    assert "mine.jsonl:2" in told[0]
+    with pytest.raises(SuiteError, match=r"mine\.jsonl:2: "):
+        load_bundle(store, str(path))
+    assert store.bundles() == []
 
 
 def test_what_looks_like_a_file_is_not_looked_up_as_a_bundle(store: Store) -> None:
     with pytest.raises(SuiteError, match=r"nix\.jsonl"):
-        load_bundle(store, "nix.jsonl", silent)
+        load_bundle(store, "nix.jsonl")
 
 
 def test_a_stored_bundle_is_found_by_name_and_id(store: Store, make: Any) -> None:
     bundle = make.bundle([make.unit()], "mine")
     store.add_bundle(bundle)
-    assert load_bundle(store, "mine", silent) == bundle
-    assert load_bundle(store, bundle.bundle_id[:8], silent) == bundle
+    assert load_bundle(store, "mine") == bundle
+    assert load_bundle(store, bundle.bundle_id[:8]) == bundle
     with pytest.raises(SettingsError, match="other: no such file, and no bundle"):
-        load_bundle(store, "other", silent)
+        load_bundle(store, "other")

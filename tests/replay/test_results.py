@@ -55,7 +55,9 @@ def test_exact_match_takes_every_repeat_and_no_tolerant_arm(make: Any) -> None:
             replace(a, token_ids=(9,), token_src=(-1,)) if a is second else a for a in evaluated.attempts
         ),
     )
-    assert one_repeat.summary().exact_match == 0.5
+    summary = one_repeat.summary()
+    assert summary.exact_match == 0.5
+    assert any("redraft, which promises" in advice and "50%" in advice for advice in summary.look_at)
 
 
 def test_blind_canaries_are_counted_and_pointed_at(make: Any) -> None:
