@@ -1,7 +1,6 @@
 """The HTTP face of redraftd: routes that parse, call the service and answer.
 
-Invariant: every refusal is JSON with an `error` code and a plain HTTP status; no middleware stands
-between a stream and its client.
+Invariant: every refusal is JSON with an `error` code and a plain HTTP status.
 """
 
 from collections.abc import AsyncIterator
@@ -14,9 +13,10 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
+from daemon.boundary import Boundary, refusal
 from daemon.config import VERSION, Config
 from daemon.engine_client import EngineClient
-from daemon.errors import Busy, DaemonError, InvalidRequest
+from daemon.errors import DaemonError, InvalidRequest
 from daemon.event_stream import EventStream
 from daemon.sections import checked_prefix, checked_session_id
 from daemon.service import Service
@@ -64,6 +64,7 @@ def create_app(config: Config) -> FastAPI:
     app.state.config = config
     app.state.service = Service(config, engine)
     app.include_router(router)
+    app.add_middleware(Boundary)
     app.add_exception_handler(DaemonError, _refused)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _http_error)
@@ -118,23 +119,20 @@ async def delete_under(prefix: Prefix, sections: Sections) -> DeleteResponse:
 
 async def _refused(_: Request, error: Exception) -> Response:
     assert isinstance(error, DaemonError)
-    headers = {"retry-after": str(error.retry_after_s)} if isinstance(error, Busy) else None
-    content = {"error": error.code, "detail": error.detail, **error.fields}
-    return JSONResponse(content, error.status, headers)
+    return refusal(error)
 
 
-async def _invalid(request: Request, error: Exception) -> Response:
+async def _invalid(_: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
-    first, *rest = error.errors()
+    first = error.errors()[0]
     where = ".".join(map(str, first["loc"][1:])) or first["loc"][0]
-    more = f" (and {len(rest)} more)" if rest else ""
-    detail = " ".join(f"{where}: {first['msg']}{more}".encode("utf-8", "backslashreplace").decode().split())
-    return await _refused(request, InvalidRequest("invalid_request", detail))
+    detail = " ".join(f"{where}: {first['msg']}".encode("utf-8", "backslashreplace").decode().split())
+    return refusal(InvalidRequest("invalid_request", detail))
 
 
-async def _http_error(request: Request, error: Exception) -> Response:
+async def _http_error(_: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     if error.status_code == HTTPStatus.BAD_REQUEST:  # FastAPI's own, for a body that it cannot read at all
-        return await _refused(request, InvalidRequest("invalid_request", error.detail))
+        return refusal(InvalidRequest("invalid_request", error.detail))
     code = HTTPStatus(error.status_code).phrase.lower().replace(" ", "_")
     return JSONResponse({"error": code, "detail": error.detail}, error.status_code, error.headers)

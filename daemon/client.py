@@ -74,7 +74,10 @@ class Client:
         )
 
     async def refresh(self, session_id: str, request: RefreshRequest) -> AsyncIterator[RefreshEvent]:
-        """Events up to the terminal one; closing the iterator early cancels the refresh."""
+        """Events up to the terminal one; closing the iterator early cancels the refresh.
+
+        `cancelled` is the only event of a refresh that was superseded before it got a slot.
+        """
         decoder, event = SseDecoder(), None
         async with self._http.stream("POST", _path(session_id) + "/refresh", **_body(request)) as response:
             await _check(response)

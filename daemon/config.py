@@ -3,7 +3,8 @@
 import ipaddress
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
-from urllib.parse import urlsplit
+
+import httpx
 
 try:
     VERSION = version("redraft")
@@ -30,8 +31,7 @@ class Config:
     send_deadline_s: float = 30.0
 
     def __post_init__(self) -> None:
-        url = urlsplit(self.engine)
-        if url.scheme not in {"http", "https"} or not url.hostname:
+        if not _is_http_url(self.engine):
             raise ValueError(f"--engine {self.engine!r} is no http:// or https:// URL")
         if not self.no_auth:
             raise ValueError("access tokens are not supported yet: pass --no-auth, on a loopback address")
@@ -41,6 +41,17 @@ class Config:
             raise ValueError(f"--slots {self.slots}: at least 1 is needed")
         if self.queue_depth < 0 or self.queue_timeout_ms < 0:
             raise ValueError("--queue-depth and --queue-timeout-ms cannot be negative")
+
+
+def _is_http_url(text: str) -> bool:
+    try:
+        url = httpx.URL(text)
+        host = url.host.encode("idna")
+    except (httpx.InvalidURL, UnicodeError):
+        return False
+    in_one_piece = len(text.split()) == 1 and text == text.strip()
+    has_port = url.port is None or 0 < url.port < 65536
+    return in_one_piece and url.scheme in {"http", "https"} and host != b"" and has_port
 
 
 def _is_loopback(host: str) -> bool:

@@ -14,6 +14,8 @@ from rapidfuzz.distance import Levenshtein
 from daemon.spans import OldText
 from daemon.wire import Source
 
+DIFF_STEPS = 100_000_000
+"""Words before times words after, up to which a diff is quick: it holds up everything else meanwhile."""
 _WORD = re.compile(r"\w+")
 _FUNCTION_WORDS = frozenset(
     _WORD.findall(
@@ -25,11 +27,17 @@ _FUNCTION_WORDS = frozenset(
 
 
 def removed_words(before: Sequence[Source], after: Sequence[Source]) -> frozenset[str]:
-    """The words, case-folded, that the edit removed or replaced, function words aside."""
+    """The words, case-folded, that the edit removed or replaced, function words aside.
+
+    All words of a source that is too long to compare count as removed.
+    """
     new = {source.name: source.text for source in after}
     removed: set[str] = set()
     for source in before:
         old_words, new_words = _words(source.text), _words(new.get(source.name, ""))
+        if len(old_words) * len(new_words) > DIFF_STEPS:
+            removed.update(old_words)
+            continue
         for step in Levenshtein.opcodes(old_words, new_words):
             if step.tag != "equal":
                 removed.update(old_words[step.src_start : step.src_end])

@@ -1,23 +1,28 @@
 """The engine over HTTP, ours or a patched llama-server.
 
-Invariant: whatever goes wrong between here and the engine comes out as EngineUnavailable with one line;
-nothing about the engine is remembered, so one that was restarted is simply used again.
+Invariant: what the engine refuses comes out as TooLarge or InvalidRequest, which no retry helps, and
+whatever else goes wrong between here and the engine as EngineUnavailable, each with one line; nothing
+about the engine is remembered, so one that was restarted is simply used again.
 """
 
 import json
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Any
 
 import httpx
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
-from daemon.errors import EngineUnavailable
+from daemon.errors import DaemonError, EngineUnavailable, InvalidRequest, TooLarge
 from daemon.wire import SseDecoder
 from engine.wire import CompletionChunk, CompletionRequest, CompletionResult
 
 CONNECT_S = 5.0
+RETRY_LATER = {HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_MANY_REQUESTS}
+KEEPALIVE_S = 2.0
+"""Shorter than engines keep an idle connection (llama-server: 5 s), else a request meets one just closed."""
 
 
 class _Generation(BaseModel):
@@ -52,6 +57,17 @@ class Draft:
     pieces: list[bytes]
 
 
+class _Error(BaseModel):
+    message: str
+    type: str = ""
+
+
+class _Refusal(BaseModel):
+    """What the engine's 4xx and 5xx answers hold."""
+
+    error: _Error
+
+
 class EngineClient:
     """Calls one engine. `silence_s`: how long it may say nothing before it counts as lost."""
 
@@ -60,7 +76,7 @@ class EngineClient:
         self._http = httpx.AsyncClient(
             base_url=url,
             timeout=httpx.Timeout(silence_s, connect=CONNECT_S),
-            limits=httpx.Limits(max_connections=None),
+            limits=httpx.Limits(max_connections=None, keepalive_expiry=KEEPALIVE_S),
             trust_env=False,
         )
 
@@ -105,7 +121,7 @@ class EngineClient:
             async with self._http.stream("POST", "/completion", json=body) as response:
                 if response.is_error:
                     await response.aread()
-                    raise EngineUnavailable(_reason(response))
+                    raise _refusal(response)
                 async for block in response.aiter_bytes():
                     for _, data in decoder.feed(block):
                         item = _stream_item(data)
@@ -121,7 +137,7 @@ class EngineClient:
     async def _call(self, method: str, path: str, **arguments: Any) -> dict[str, Any]:
         response = await self._http.request(method, path, **arguments)
         if response.is_error:
-            raise EngineUnavailable(_reason(response))
+            raise _refusal(response)
         answer: dict[str, Any] = response.json()
         return answer
 
@@ -129,11 +145,13 @@ class EngineClient:
     def _failures(self) -> Iterator[None]:
         try:
             yield
-        except httpx.HTTPError as error:
-            raise EngineUnavailable(f"{self._url}: {type(error).__name__} {error}".rstrip()) from error
-        except (KeyError, TypeError, ValueError) as error:
-            line = " ".join(str(error).split())
-            raise EngineUnavailable(f"{self._url} answered what no engine answers: {line}") from error
+        except DaemonError:
+            raise
+        except Exception as error:
+            line = " ".join(f"{type(error).__name__} {error}".split())
+            answered = isinstance(error, KeyError | TypeError | ValueError)
+            what = " answered what no engine answers" if answered else ""
+            raise EngineUnavailable(f"{self._url}{what}: {line}") from error
 
 
 def _stream_item(data: str) -> CompletionChunk | CompletionResult:
@@ -146,6 +164,15 @@ def _stream_item(data: str) -> CompletionChunk | CompletionResult:
     return (CompletionResult if fields["stop"] else CompletionChunk).model_validate(fields)
 
 
-def _reason(response: httpx.Response) -> str:
-    text = " ".join(response.text.split())[:200]
-    return f"{response.request.url} answered {response.status_code}: {text}"
+def _refusal(response: httpx.Response) -> DaemonError:
+    status, text = response.status_code, response.text
+    try:
+        error = _Refusal.model_validate_json(text).error
+    except ValidationError:  # a page of whatever stands between here and the engine
+        error = _Error(message=text)
+    line = f"{response.request.url} answered {status}: {' '.join(error.message.split())[:200]}"
+    if status >= HTTPStatus.INTERNAL_SERVER_ERROR or status in RETRY_LATER:
+        return EngineUnavailable(line)
+    if status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE or error.type == "exceed_context_size_error":
+        return TooLarge(line)
+    return InvalidRequest("invalid_request", line)

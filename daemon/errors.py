@@ -11,6 +11,8 @@ DaemonError
 Invariant: each one carries its HTTP status, its code and one line that says what to do.
 """
 
+import traceback
+
 
 class DaemonError(Exception):
     """A refusal: HTTP status, code, one line of detail and the fields that the contract adds."""
@@ -46,15 +48,10 @@ class StaleRevision(DaemonError):
 
 
 class TooLarge(DaemonError):
-    """The prompt leaves no room for the answer in the engine's context."""
+    """A prompt that leaves no room for the answer in the engine's context, or a body over its limit."""
 
-    def __init__(self, prompt_tokens: int, context: int, max_tokens: int) -> None:
-        limit = max(0, context - max_tokens)
-        detail = (
-            f"the prompt has {prompt_tokens} tokens, {limit} fit beside max_tokens {max_tokens}"
-            f" in a context of {context}: shorten the sources or lower max_tokens"
-        )
-        super().__init__(413, "too_large", detail, prompt_tokens=prompt_tokens, limit=limit)
+    def __init__(self, detail: str, **sizes: int) -> None:
+        super().__init__(413, "too_large", detail, **sizes)
 
 
 class Busy(DaemonError):
@@ -71,3 +68,9 @@ class EngineUnavailable(DaemonError):
 
     def __init__(self, detail: str) -> None:
         super().__init__(503, "engine_unavailable", detail)
+
+
+def trace(error: BaseException) -> str:
+    """For the log: what an unexpected exception is and where it came from, without its message, which
+    may quote a document."""
+    return f"{type(error).__name__} at\n{''.join(traceback.format_tb(error.__traceback__))}"

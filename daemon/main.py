@@ -9,6 +9,7 @@ import os
 import socket
 import sys
 import threading
+from contextlib import suppress
 from types import FrameType
 from typing import Any, NoReturn
 
@@ -20,6 +21,7 @@ from daemon.config import VERSION, Config
 from daemon.service import Service
 
 GRACE_S = 3
+KEEP_ALIVE_S = 60
 
 
 class Server(uvicorn.Server):
@@ -31,7 +33,12 @@ class Server(uvicorn.Server):
         self._url = url
         super().__init__(
             uvicorn.Config(
-                app, log_config=None, access_log=False, lifespan="on", timeout_graceful_shutdown=GRACE_S
+                app,
+                log_config=None,
+                access_log=False,
+                lifespan="on",
+                timeout_graceful_shutdown=GRACE_S,
+                timeout_keep_alive=KEEP_ALIVE_S,
             )
         )
 
@@ -50,9 +57,10 @@ class Server(uvicorn.Server):
         await super().shutdown(sockets)
 
     def stop_at_end_of_stdin(self) -> None:
-        """Wait for stdin to end, then stop."""
-        while os.read(0, 65536):
-            pass
+        """Wait for stdin to end, then stop; one that cannot be read has ended."""
+        with suppress(OSError):
+            while os.read(0, 65536):
+                pass
         self.should_exit = True
 
 
@@ -80,6 +88,8 @@ def bind(host: str, port: int) -> tuple[socket.socket, str]:
 @click.option("--watch-stdin", is_flag=True, help="Stop when stdin ends.")
 def main(watch_stdin: bool, **settings: Any) -> None:
     """Section sessions in front of an engine."""
+    if sys.stdin is None:  # started with stdin closed: its place must not go to a socket
+        os.open(os.devnull, os.O_RDONLY)
     try:
         config = Config(**settings)
         listener, url = bind(config.host, config.port)

@@ -1,6 +1,7 @@
 """The refresh step: from a section and a request to events and a new text.
 
-Invariant: events come in the order `open`, deltas and spans, `done`; a refusal comes before `open`. The
+Invariant: events come in the order `open`, deltas and spans, `done`; a refusal comes before `open`, and so
+may the end of a superseded step, whose only event is then `cancelled`: before `open` it has no slot. The
 section changes in one place, at the end, with no await between that and `done`: whoever cancels the
 step has either all of it or nothing. Emitting never waits: the events of a refresh are bounded by
 max_tokens and lie in memory until they are read, so a stalled reader holds no slot.
@@ -58,10 +59,10 @@ async def refresh(
     emit: Callable[[RefreshEvent], None],
     commit: Callable[[Section], None],
 ) -> None:
-    """Run one refresh. Raises TooLarge, Busy or EngineUnavailable."""
+    """Run one refresh. Raises TooLarge, InvalidRequest (by the engine), Busy or EngineUnavailable."""
     prompt, draft = await _prepare(job, engine)
-    stale = OldText(job.target.derived or "", draft.pieces)
-    completion = _completion(job, prompt, draft, _strict(job, stale))
+    stale, strict = await asyncio.to_thread(_stale, job, draft)  # seconds, for megabytes of text
+    completion = _completion(job, prompt, draft, strict)
     lease = await slots.acquire(job.target.session_id)
     try:
         emit(_open_event(job, lease))
@@ -69,6 +70,7 @@ async def refresh(
         on_slot = completion.model_copy(update={"id_slot": lease.slot})
         async with aclosing(engine.complete(on_slot)) as chunks:
             async for chunk in chunks:
+                slots.answered(lease.slot, job.target.session_id)
                 for event in tiler.feed(chunk.content, answer.add(chunk)):
                     emit(event)
     finally:
@@ -85,16 +87,22 @@ async def _prepare(job: Job, engine: EngineClient) -> tuple[list[int], Draft]:
     props, prompt, draft = await asyncio.gather(
         engine.props(), engine.prompt_tokens(render_message(job.target)), engine.draft(stale)
     )
-    if len(prompt) + job.target.max_tokens > props.context:
-        raise TooLarge(len(prompt), props.context, job.target.max_tokens)
+    limit = max(0, props.context - job.target.max_tokens)
+    if len(prompt) > limit:
+        detail = (
+            f"the prompt has {len(prompt)} tokens, {limit} fit beside max_tokens {job.target.max_tokens}"
+            f" in a context of {props.context}: shorten the sources or lower max_tokens"
+        )
+        raise TooLarge(detail, prompt_tokens=len(prompt), limit=limit)
     return prompt, draft
 
 
-def _strict(job: Job, stale: OldText) -> list[tuple[int, int]]:
-    """What tolerance must not hold; exact mode and plain generation need no guard."""
+def _stale(job: Job, draft: Draft) -> tuple[OldText, list[tuple[int, int]]]:
+    """The old text, and what tolerance must not hold of it; exact mode and plain generation need no guard."""
+    stale = OldText(job.target.derived or "", draft.pieces)
     if job.request.baseline or job.request.mode == "exact":
-        return []
-    return strict_ranges(stale, removed_words(job.target.written_from, job.target.sources))
+        return stale, []
+    return stale, strict_ranges(stale, removed_words(job.target.written_from, job.target.sources))
 
 
 def _completion(

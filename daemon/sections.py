@@ -14,7 +14,7 @@ from daemon.edits import apply_edits
 from daemon.errors import InvalidRequest, StaleRevision, UnknownSession
 from daemon.wire import EditsRequest, Kind, OpenRequest, RefreshRequest, SectionState, Source
 
-_SEGMENT = r"[A-Za-z0-9._~:@+-]{1,128}"
+_SEGMENT = r"(?!\.{1,2}(?:/|\Z))[A-Za-z0-9._~:@+-]{1,128}"
 _SESSION_ID = re.compile(rf"{_SEGMENT}/{_SEGMENT}/{_SEGMENT}")
 _PREFIX = re.compile(rf"{_SEGMENT}/({_SEGMENT}/)?")
 
@@ -24,7 +24,8 @@ def checked_session_id(session_id: str) -> str:
     if not _SESSION_ID.fullmatch(session_id):
         raise InvalidRequest(
             "bad_session_id",
-            "a section is tenant/document/section, each 1 to 128 of A-Z a-z 0-9 . _ ~ : @ + -",
+            "a section is tenant/document/section, each 1 to 128 of A-Z a-z 0-9 . _ ~ : @ + -"
+            " and neither . nor ..",
         )
     return session_id
 

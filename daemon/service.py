@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Coroutine
 
 from daemon.config import VERSION, Config
 from daemon.engine_client import EngineClient
-from daemon.errors import DaemonError, EngineUnavailable
+from daemon.errors import DaemonError, EngineUnavailable, trace
 from daemon.prompts import TEMPLATE_VERSION
 from daemon.refresh import Job, refresh
 from daemon.sections import Section, SectionTable
@@ -72,7 +72,7 @@ class Running:
             elif isinstance(error, DaemonError):
                 self.emit(ErrorEvent(code="engine_failed", detail=error.detail))
             else:
-                log.error("a refresh failed", exc_info=error)
+                log.error("a refresh failed: %s", trace(error))
                 self.emit(ErrorEvent(code="engine_failed", detail="internal error"))
         self._events.put_nowait(None)
 
@@ -128,7 +128,7 @@ class Service:
             del self._running[session_id]
 
     async def delete(self, session_ids: list[str]) -> DeleteResponse:
-        """Drop sections and clear every idle slot whose last section is gone."""
+        """Drop sections and clear every slot where text of a dropped section may be."""
         deleted = sum(self.table.drop(session_id) for session_id in session_ids)
         cancelled = [running.task for session_id in session_ids if (running := self._supersede(session_id))]
         if cancelled:
@@ -142,25 +142,27 @@ class Service:
 
     async def _erase(self, slot: int) -> bool | None:
         """Whether the slot could be cleared; None when there is nothing of a dropped section in it."""
-        if not self.slots.claim(slot, lambda session_id: session_id not in self.table):
+        if all(session_id in self.table for session_id in self.slots.texts(slot)):
             return None
-        erased = False
+        if not self.slots.claim(slot):
+            return False
         try:
             async with asyncio.timeout(QUICK_S):
                 await self._engine.erase(slot)
-            erased = True
-        except (EngineUnavailable, TimeoutError) as error:
+            self.slots.erased(slot)
+        except (DaemonError, TimeoutError) as error:
             log.warning("slot %d was not erased: %r", slot, error)
+            return False
         finally:
-            self.slots.release(slot, erased=erased)
-        return erased
+            self.slots.release(slot)
+        return True
 
     async def health(self) -> Health:
         """What the daemon and the engine behind it are up to."""
         try:
             async with asyncio.timeout(QUICK_S):
                 props = await self._engine.props()
-        except (EngineUnavailable, TimeoutError):
+        except (DaemonError, TimeoutError):
             props = None
         fits = props is not None and props.redraft is not None and props.total_slots == self.slots.total
         return Health(

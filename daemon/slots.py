@@ -1,13 +1,13 @@
 """The engine's slots, lent to one refresh each.
 
 Invariant: a slot has one holder at most; releasing never waits, so no cancellation can lose a slot; who
-waits is served in order of arrival, and the queue is bounded in length and time.
+waits is served in order of arrival, and the queue is bounded in length and time. A slot may hold the text
+of every section that it was lent to since the engine last answered there or erased it.
 """
 
 import asyncio
 import time
 from collections import deque
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from daemon.errors import Busy
@@ -17,7 +17,7 @@ RETRY_AFTER_MS = 1000
 
 @dataclass(frozen=True)
 class Lease:
-    """A slot held. `reused`: it served this section last, so the engine may still have its prompt."""
+    """A slot held. `reused`: the engine may still have this section's prompt there."""
 
     slot: int
     reused: bool
@@ -32,7 +32,7 @@ class SlotPool:
         self._queue_depth = queue_depth
         self._queue_timeout_ms = queue_timeout_ms
         self._free = list(range(total))  # longest idle first
-        self._last: list[str | None] = [None] * total  # the section whose text the slot holds
+        self._texts: list[frozenset[str]] = [frozenset()] * total  # sections whose text may be there
         self._waiting: deque[asyncio.Future[int]] = deque()
 
     @property
@@ -46,15 +46,15 @@ class SlotPool:
         return len(self._waiting)
 
     async def acquire(self, session_id: str) -> Lease:
-        """The slot that served the section last when free, else the one longest idle, else wait."""
+        """The slot that may have the section's prompt when free, else the one longest idle, else wait."""
         start = time.perf_counter()
         if self._free:
-            slot = min(self._free, key=lambda slot: self._last[slot] != session_id)
+            slot = min(self._free, key=lambda slot: session_id not in self._texts[slot])
             self._free.remove(slot)
         else:
             slot = await self._wait()
-        reused = self._last[slot] == session_id
-        self._last[slot] = session_id
+        reused = session_id in self._texts[slot]
+        self._texts[slot] |= {session_id}
         return Lease(slot, reused, (time.perf_counter() - start) * 1000)
 
     async def _wait(self) -> int:
@@ -74,10 +74,20 @@ class SlotPool:
                 raise Busy("queue_timeout", RETRY_AFTER_MS) from None
             raise
 
-    def release(self, slot: int, *, erased: bool = False) -> None:
-        """Give a slot back; it goes to whoever waits longest. `erased`: it holds no section's text now."""
-        if erased:
-            self._last[slot] = None
+    def texts(self, slot: int) -> frozenset[str]:
+        """The sections whose text the engine may have in the slot."""
+        return self._texts[slot]
+
+    def answered(self, slot: int, session_id: str) -> None:
+        """The engine answers a section there, so the text of every other one is gone."""
+        self._texts[slot] = frozenset({session_id})
+
+    def erased(self, slot: int) -> None:
+        """The engine has nothing there any more."""
+        self._texts[slot] = frozenset()
+
+    def release(self, slot: int) -> None:
+        """Give a slot back; it goes to whoever waits longest."""
         while self._waiting:
             turn = self._waiting.popleft()
             if not turn.done():
@@ -85,10 +95,9 @@ class SlotPool:
                 return
         self._free.append(slot)
 
-    def claim(self, slot: int, gone: Callable[[str], bool]) -> bool:
-        """Hold a slot that is free and whose last section is gone; False when it is not so."""
-        last = self._last[slot]
-        if slot not in self._free or last is None or not gone(last):
+    def claim(self, slot: int) -> bool:
+        """Hold this very slot; False when it is not free."""
+        if slot not in self._free:
             return False
         self._free.remove(slot)
         return True

@@ -5,28 +5,32 @@ UTF-16 code units, as browsers count.
 """
 
 from collections.abc import Iterator
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from engine.wire import Algorithm
+from engine.wire import FIRST_ERROR, Algorithm, Text
 
 Mode = Literal["exact", "tolerant"]
 Kind = Literal["rederive", "revise"]
 Range = tuple[int, int]
 PositiveTokens = Annotated[int, Field(ge=1, le=8192)]
 
-
-def _encodable(text: str) -> str:
-    text.encode()  # a lone surrogate, which JSON can escape, raises ValueError
-    return text
-
-
-Text = Annotated[str, AfterValidator(_encodable)]
+Item = TypeVar("Item")
+Items = Annotated[list[Item], FIRST_ERROR]
 
 
 class _Body(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+    model_config = ConfigDict(frozen=True, allow_inf_nan=False)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _knows_every_field(cls, fields: object) -> object:
+        """What `extra="forbid"` does, but it would report each of a million."""
+        for name in fields if isinstance(fields, dict) else ():
+            if name not in cls.model_fields:
+                raise ValueError(f"unknown field {name[:80]!r}")
+        return fields
 
 
 class _Answer(BaseModel):
@@ -44,9 +48,9 @@ class OpenRequest(_Body):
     """Body of `PUT .../{section}`: open or replace. `derived` is the next refresh's draft."""
 
     instruction: Text
-    sources: list[Source]
+    sources: Items[Source]
     derived: Text | None = None
-    pinned: list[Text] = []
+    pinned: Items[Text] = []
     max_tokens: PositiveTokens = 512
 
 
@@ -57,33 +61,33 @@ class Edit(_Body):
     source: Text | None = None
     start: int = Field(ge=0)
     end: int = Field(ge=0)
-    lines: list[Text]
+    lines: Items[Text]
 
 
 class EditsRequest(_Body):
     """Body of `POST .../{section}/edits`: apply without generating."""
 
     base_revision: int | None = None
-    edits: list[Edit]
-    pinned: list[Text] | None = None
+    edits: Items[Edit]
+    pinned: Items[Text] | None = None
 
 
 class RefreshRequest(_Body):
     """Body of `POST .../{section}/refresh`. `baseline` asks for plain generation.
 
-    `tau` and `floor` (nats) apply in tolerant mode. `return_tokens` adds token ids and their
-    sources to `done`.
+    `tau` and `floor` (nats) apply in tolerant mode; without a floor it is 1, or tau where that is less.
+    `return_tokens` adds token ids and their sources to `done`.
     """
 
     base_revision: int | None = None
-    edits: list[Edit] = []
-    sources: list[Source] | None = None
+    edits: Items[Edit] = []
+    sources: Items[Source] | None = None
     instruction: Text | None = None
-    pinned: list[Text] | None = None
+    pinned: Items[Text] | None = None
     baseline: bool = False
     mode: Mode = "exact"
     tau: float = Field(3.0, ge=0)
-    floor: float = Field(1.0, ge=0)
+    floor: float = Field(default_factory=lambda given: min(1.0, given["tau"]), ge=0)
     algorithm: Algorithm = "anchor"
     return_tokens: bool = False
 
@@ -212,7 +216,7 @@ class DoneEvent(_Answer):
 
 
 class CancelledEvent(_Answer):
-    """Terminal event: a newer refresh, edit, PUT or DELETE superseded this one."""
+    """Terminal event: a newer refresh, edit, PUT or DELETE superseded this one. It may be the only event."""
 
     revision: int
 

@@ -36,10 +36,12 @@ class PromptTooLong(InvalidRequest):
 
     kind = "exceed_context_size_error"
 
-    def __init__(self, prompt_tokens: int, ctx: int) -> None:
+    def __init__(
+        self, prompt_tokens: int, ctx: int, *, field: str = "prompt", at_least: bool = False
+    ) -> None:
         super().__init__(
-            f"prompt: {prompt_tokens} tokens do not fit into a context of {ctx}; "
-            f"shorten it to {ctx - 1} or start the engine with a larger --ctx"
+            f"{field}: {'at least ' if at_least else ''}{prompt_tokens} tokens do not fit "
+            f"into a context of {ctx}; shorten it to {ctx - 1} or start the engine with a larger --ctx"
         )
         self.prompt_tokens = prompt_tokens
         self.ctx = ctx

@@ -67,7 +67,7 @@ class FakeModel:
         self._pieces = _vocabulary()
         self.vocabulary_size = len(self._pieces)
         self._ids = {piece: number for number, piece in enumerate(self._pieces)}
-        self._longest = max(map(len, self._pieces))
+        self.longest_piece = max(map(len, self._pieces))
         self._start, self._end = self._ids[b"<|im_start|>"], self._ids[b"<|im_end|>"]
         self._control = {self._ids[text.encode()] for text in CONTROL}
         self._sequences: list[list[int]] = [[] for _ in range(slots)]
@@ -83,7 +83,7 @@ class FakeModel:
         """See `LanguageModel`."""
         data, tokens, place = text.encode(), [], 0
         while place < len(data):
-            for size in range(min(self._longest, len(data) - place), 0, -1):
+            for size in range(min(self.longest_piece, len(data) - place), 0, -1):
                 token = self._ids.get(data[place : place + size])
                 if token is not None and (parse_special or token not in self._control):
                     break
@@ -126,9 +126,6 @@ class FakeModel:
         """See `LanguageModel`."""
         assert 0 <= length <= len(self._sequences[slot])
         del self._sequences[slot][length:]
-
-    def close(self) -> None:
-        """See `LanguageModel`."""
 
     def _logits(self, sequence: Sequence[int]) -> NDArray[np.float32]:
         entropy = [self._seed, *sequence[-self._order :]]

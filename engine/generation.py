@@ -5,6 +5,7 @@ cut or shared with other slots changes nothing but the times. It ends at an end-
 (which is neither emitted nor shown), at its limit, or at a stop string.
 """
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -41,6 +42,7 @@ class Job:
             raise InvalidRequest(f"id_slot: {request.id_slot} is not one of the {model.slots} slots, 0-based")
         prompt = request.prompt
         if isinstance(prompt, str):
+            check_text("prompt", prompt, model)
             prompt = model.tokenize(prompt, add_special=True)
         if not prompt:
             raise InvalidRequest("prompt: has no tokens; send some text")
@@ -66,6 +68,13 @@ class Job:
             return 0
         pairs = zip(self.prompt[:-1], cache, strict=False)
         return next((n for n, (a, b) in enumerate(pairs) if a != b), min(len(self.prompt) - 1, len(cache)))
+
+
+def check_text(name: str, text: str, model: LanguageModel) -> None:
+    """Raise PromptTooLong for a text that no context holds: tokenizing takes long for very long ones."""
+    least = math.ceil(len(text.encode()) / model.longest_piece)
+    if least >= model.ctx:
+        raise PromptTooLong(least, model.ctx, field=name, at_least=True)
 
 
 def check_tokens(name: str, tokens: list[int], model: LanguageModel) -> None:

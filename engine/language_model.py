@@ -1,6 +1,6 @@
 """The seam between the engine and what computes logits: llama.cpp, or the scripted fake.
 
-Invariant: one thread at a time calls `decode`, `truncate` and `close`; the other methods only read
+Invariant: one thread at a time calls `decode` and `truncate`; the other methods only read
 the vocabulary and may be called from any thread.
 """
 
@@ -46,6 +46,8 @@ class LanguageModel(Protocol):
     ctx: int
     vocabulary_size: int
     max_rows: int
+    longest_piece: int
+    """Bytes of the longest token: a text has at least its size divided by this many tokens."""
 
     def tokenize(self, text: str, *, add_special: bool = False, parse_special: bool = True) -> list[int]:
         """Token ids of `text`; `add_special` adds what the model wants in front, if anything."""
@@ -65,10 +67,10 @@ class LanguageModel(Protocol):
         """
 
     def truncate(self, slot: int, length: int) -> None:
-        """Forget what follows the first `length` tokens of a sequence. Raises DecodeFailed."""
+        """Forget what follows the first `length` tokens of a sequence.
 
-    def close(self) -> None:
-        """Free everything; no other call may follow."""
+        Raises DecodeFailed; the sequence is then what it was.
+        """
 
 
 def detokenize(model: LanguageModel, tokens: Sequence[int]) -> str:

@@ -1,17 +1,20 @@
 """`redraft-engine`: bind, say where, load, serve.
 
 Invariant: the first line on standard output is `listening on http://HOST:PORT`, printed once the
-port is ours and before the model is loaded. Whatever makes serving impossible is one line on
-standard error and exit 2; a signal, or the end of standard input with `--watch-stdin`, is exit 0.
+port is ours and signals are handled, before the model is loaded. Whatever makes serving impossible is
+one line on standard error and exit 2; a signal, or the end of standard input with `--watch-stdin`, is
+exit 0.
 """
 
-import asyncio
 import os
 import socket
 import sys
 import threading
+import traceback
+from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import NoReturn
 
 import click
 import uvicorn
@@ -30,26 +33,31 @@ from engine.worker import Worker
 
 DEFAULTS = EngineConfig()
 NOT_DETERMINISTIC = (
-    "warning: windows and single tokens give different logits with this model and cache type; "
-    "exact mode may differ from plain generation"
+    "warning: windows and single tokens were not seen to give equal logits with this model, cache type and "
+    "context; exact mode may differ from plain generation"
 )
 
 
 class Service(uvicorn.Server):
-    """The HTTP server and, on its own thread, the model: loaded, served and freed there."""
+    """The HTTP server and, on its own thread, the model. It is never freed: to the last moment of the
+    process a request may be reading its vocabulary."""
 
-    def __init__(self, config: EngineConfig) -> None:
+    def __init__(self, config: EngineConfig, url: str) -> None:
         app = create_app(self._ready_or_unavailable)
         super().__init__(
             uvicorn.Config(
-                app, lifespan="off", log_level="warning", access_log=False, timeout_graceful_shutdown=3
+                app,
+                lifespan="off",
+                log_level="warning",
+                access_log=False,
+                timeout_graceful_shutdown=3,
+                timeout_keep_alive=60,  # longer than clients keep an idle connection: they close it first
             )
         )
         self._engine_config = config
+        self._url = url
         self._ready: Ready | None = None
-        self.failure: EngineError | None = None
-        self.ended_well = False
-        self.thread = threading.Thread(target=self._run_model, name="model", daemon=True)
+        self.exit_code = 0
 
     def _ready_or_unavailable(self) -> Ready:
         if self._ready is None:
@@ -63,25 +71,27 @@ class Service(uvicorn.Server):
             if not facts.deterministic:
                 print(NOT_DETERMINISTIC, file=sys.stderr, flush=True)
             self._ready = Ready(Worker(model, self._engine_config.queue_depth), facts)
-            if not self.should_exit:
-                self._ready.worker.run()
-            model.close()
-            self.ended_well = True
+            self._ready.worker.run()
         except EngineError as error:
-            self.failure = error
-        finally:
-            self.should_exit = True
+            _say(str(error))
+            self.exit_code = 2
+        except Exception:
+            traceback.print_exc()
+            self.exit_code = 1
+        self.should_exit = True
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start serving, then load."""
+        """Start serving and say so, then load."""
         await super().startup(sockets)
-        self.thread.start()
+        print(f"listening on {self._url}", flush=True)
+        threading.Thread(target=self._run_model, name="model", daemon=True).start()
         if self._engine_config.watch_stdin:
             threading.Thread(target=self._watch_stdin, daemon=True).start()
 
     def _watch_stdin(self) -> None:
-        while os.read(0, 1024):
-            pass
+        with suppress(OSError):
+            while sys.stdin and os.read(0, 1024):  # None: closed before we started
+                pass
         self.should_exit = True
 
     def handle_exit(self, sig: int, frame: object) -> None:
@@ -93,7 +103,6 @@ class Service(uvicorn.Server):
         if self._ready:
             self._ready.worker.stop()
         await super().shutdown(sockets)
-        await asyncio.to_thread(self.thread.join, 10)
 
 
 def load(config: EngineConfig) -> LanguageModel:
@@ -163,19 +172,18 @@ def main(**options: object) -> None:
     except EngineError as error:
         _fail(str(error))
     host = f"[{config.host}]" if ":" in config.host else config.host
-    print(f"listening on http://{host}:{listener.getsockname()[1]}", flush=True)
-    service = Service(config)
+    service = Service(config, f"http://{host}:{listener.getsockname()[1]}")
     service.run(sockets=[listener])
-    if service.failure:
-        _fail(str(service.failure))
-    if service.thread.is_alive():
-        os._exit(0)  # a load or a download that cannot be interrupted
-    sys.exit(0 if service.ended_well else 1)
+    os._exit(service.exit_code)  # threads may be loading, tokenizing or in a pass: nothing waits for them
 
 
-def _fail(message: str) -> None:
-    print(f"redraft-engine: {message}", file=sys.stderr)
+def _fail(message: str) -> NoReturn:
+    _say(message)
     sys.exit(2)
+
+
+def _say(message: str) -> None:
+    print(f"redraft-engine: {message}", file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ BF16 caches and integer-quantised weights a row's logits do not depend on the pa
 import ctypes
 import hashlib
 import os
-from collections import deque
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -26,21 +25,22 @@ from engine.config import KvType
 from engine.errors import DecodeFailed, ModelError
 from engine.language_model import ModelFacts, Part, Rows
 
-MAX_ROWS = 256
+MAX_ROWS = 128
 """Rows in one pass: enough to fill the CPU, few enough that a cancelled pass ends soon."""
 GGML_TYPE = {"bf16": 30, "f16": 1}
 """ggml's numbers; the binding names no BF16."""
 
-_ERROR_LEVEL = 3
-_recent_errors: deque[str] = deque(maxlen=1)
+_ERROR_LEVEL = 4
+_errors: list[str] = []
+"""The first error since this was cleared: llama.cpp names the cause first, then what failed for it."""
 _verbose = False
 
 
 @llama_cpp.llama_log_callback  # type: ignore[untyped-decorator]
 def _log(level: int, text: bytes, _: object) -> None:
     message = text.decode("utf-8", "replace")
-    if level == _ERROR_LEVEL:
-        _recent_errors.append(message.strip())
+    if level == _ERROR_LEVEL and not _errors:
+        _errors.append(" ".join(message.split()))
     if _verbose:
         os.write(2, message.encode())
 
@@ -73,16 +73,17 @@ def fingerprint(path: Path) -> str:
 
 def requantise(source: Path, target: Path, threads: int) -> None:
     """Write `source` with Q8_0 weights to `target`. Raises ModelError."""
+    _errors.clear()
     params = llama_cpp.llama_model_quantize_default_params()
     params.ftype = llama_cpp.LLAMA_FTYPE_MOSTLY_Q8_0
     params.allow_requantize = True
     params.nthread = threads
     if llama_cpp.llama_model_quantize(os.fsencode(source), os.fsencode(target), ctypes.byref(params)):
-        raise ModelError(f"model {source}: could not be converted to Q8_0 at {target}: {_last_error()}")
+        raise ModelError(f"model {source}: could not be converted to Q8_0 at {target}: {_reason()}")
 
 
-def _last_error() -> str:
-    return _recent_errors[-1] if _recent_errors else "llama.cpp gives no reason (-v shows its log)"
+def _reason() -> str:
+    return _errors[0] if _errors else "llama.cpp gives no reason (-v shows its log)"
 
 
 class LlamaModel:
@@ -93,13 +94,14 @@ class LlamaModel:
     def __init__(self, path: Path, *, slots: int, ctx: int, threads: int, kv: KvType) -> None:
         """Load the file; raises ModelError."""
         check_gguf(path)
+        _errors.clear()
         llama_cpp.llama_backend_init()
         self.slots, self.ctx = slots, ctx
         self._model = llama_cpp.llama_model_load_from_file(
             os.fsencode(path), llama_cpp.llama_model_default_params()
         )
         if not self._model:
-            raise ModelError(f"model {path}: cannot be loaded: {_last_error()}")
+            raise ModelError(f"model {path}: cannot be loaded: {_reason()}")
         self._refuse_what_cannot_roll_back(path)
         self._vocab = llama_cpp.llama_model_get_vocab(self._model)
         self.vocabulary_size = llama_cpp.llama_vocab_n_tokens(self._vocab)
@@ -107,10 +109,13 @@ class LlamaModel:
             self._model, _context_params(slots=slots, ctx=ctx, threads=threads, kv=kv)
         )
         if not self._context:
-            raise ModelError(f"model {path}: no context of {slots} x {ctx} tokens: {_last_error()}")
+            raise ModelError(f"model {path}: no context of {slots} x {ctx} tokens: {_reason()}")
         self._memory = llama_cpp.llama_get_memory(self._context)
         self._lengths = [0] * slots
         self._pieces: dict[tuple[int, bool], bytes] = {}
+        self.longest_piece = max(
+            len(self.piece(token, special=True)) for token in range(self.vocabulary_size)
+        )
         self._batch = _Batch(MAX_ROWS)
         self.facts = self._read_facts(path, threads, kv)
 
@@ -201,7 +206,7 @@ class LlamaModel:
         self._lengths[slot] = length
 
     def close(self) -> None:
-        """See `LanguageModel`."""
+        """Free everything, once no thread can make another call."""
         llama_cpp.llama_free(self._context)
         llama_cpp.llama_model_free(self._model)
 

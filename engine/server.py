@@ -14,12 +14,13 @@ from typing import Annotated, TypeVar
 from fastapi import APIRouter, Depends, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
+from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from engine import chat_template
 from engine.errors import EngineError, InvalidRequest
-from engine.generation import Job, Outcome, check_tokens
+from engine.generation import Job, Outcome, check_text, check_tokens
 from engine.language_model import LanguageModel, detokenize
 from engine.wire import (
     ApplyTemplateRequest,
@@ -60,7 +61,8 @@ T = TypeVar("T")
 
 def create_app(ready: Callable[[], Ready]) -> FastAPI:
     """The application; `ready` raises Unavailable until the model is loaded."""
-    app = FastAPI(title="redraft-engine", docs_url=None, redoc_url=None, max_body_size=MAX_BODY_BYTES)
+    app = FastAPI(title="redraft-engine", docs_url=None, redoc_url=None)
+    app.add_middleware(BodyLimit)
     app.state.ready = ready
     app.include_router(router)
     app.add_exception_handler(EngineError, _engine_error)
@@ -68,6 +70,27 @@ def create_app(ready: Callable[[], Ready]) -> FastAPI:
     app.add_exception_handler(HTTPException, _http_error)
     app.add_exception_handler(Exception, _server_error)
     return app
+
+
+class BodyLimit:
+    """Middleware: reading more than MAX_BODY_BYTES of a request's body is a 413."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        size = 0
+
+        async def receive_limited() -> Message:
+            nonlocal size
+            message = await receive()
+            size += len(message.get("body", b""))
+            if size > MAX_BODY_BYTES:
+                raise HTTPException(413, f"body: above {MAX_BODY_BYTES} bytes; send a smaller one")
+            return message
+
+        await self._app(scope, receive_limited, send)
 
 
 @router.get("/health")
@@ -128,6 +151,8 @@ async def slot_action(id_slot: int, action: str, engine: Engine) -> dict[str, in
 def tokenize(body: TokenizeRequest, engine: Engine) -> dict[str, object]:
     """Token ids of a text, with their pieces if asked."""
     model = engine.model
+    if body.parse_special:
+        check_text("content", body.content, model)
     tokens = model.tokenize(body.content, add_special=body.add_special, parse_special=body.parse_special)
     if not body.with_pieces:
         return {"tokens": tokens}
@@ -160,7 +185,7 @@ async def completion(body: CompletionRequest, engine: Engine) -> Response:
     """Generate, whole or streamed."""
     loop = asyncio.get_running_loop()
     outcomes: asyncio.Queue[Outcome | None] = asyncio.Queue()
-    job = await asyncio.to_thread(Job.of, body, engine.model, lambda it: _post(loop, outcomes, it))
+    job = await run_in_threadpool(Job.of, body, engine.model, lambda it: _post(loop, outcomes, it))
     engine.worker.submit(job)
     return Answer(job, outcomes)
 

@@ -38,7 +38,7 @@ class AnchorReplay:
         self._strict = _covered(request.strict, len(self._draft))
         self._is_end = is_end
         self._decided: list[int] = []
-        self._next: int | None = 0
+        self._next = self._anchored_at(0)
         """The draft index that comes next while anchored, None while not."""
         self._diverged_at = 0
         self.window: list[int] = []
@@ -68,20 +68,19 @@ class AnchorReplay:
         assert self._next is not None
         decision = Decision(self._draft[self._next], self._next)
         self._decided.append(decision.token)
-        self._next += 1
+        self._next = self._anchored_at(self._next + 1)
         return decision
 
     def _decide(self, row: NDArray[np.float32]) -> Decision:
         """The token at the place whose logits are known but which no window has reached."""
         diverged = False
-        if self._next is not None and self._next < len(self._draft):
+        if self._next is not None:
             if self._holds(row):
                 return self._hold()
             diverged, self._diverged_at, self._next = True, self._next, None
         token = int(np.argmax(row))
         self._decided.append(token)
-        if self._next is None:
-            self._next = self._find_anchor()
+        self._next = self._find_anchor()
         return Decision(token, -1, diverged)
 
     def _window(self, decision: Decision) -> list[int]:
@@ -100,7 +99,11 @@ class AnchorReplay:
         start = self._draft_text.find(pattern, self._diverged_at)
         if start < 0:
             start = self._draft_text.find(pattern)
-        return start + self._anchor_len if start >= 0 else None
+        return self._anchored_at(start + self._anchor_len) if start >= 0 else None
+
+    def _anchored_at(self, place: int) -> int | None:
+        """`place`, unless the draft ends there and leaves nothing to be anchored to."""
+        return place if place < len(self._draft) else None
 
 
 def _as_text(tokens: Sequence[int]) -> str:

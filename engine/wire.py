@@ -19,10 +19,14 @@ def _whole_characters(text: str) -> str:
     return text
 
 
-TokenId = Annotated[int, Field(ge=0, strict=True)]
-TokenIndex = Annotated[int, Field(ge=0, strict=True)]
+FIRST_ERROR = Field(fail_fast=True)
+"""For lists of any length: a million wrong items must not become a million messages."""
 Text = Annotated[str, AfterValidator(_whole_characters)]
+TokenId = Annotated[int, Field(ge=0, strict=True)]
+TokenIds = Annotated[list[TokenId], FIRST_ERROR]
 Algorithm = Literal["anchor"]
+MAX_TEXT_LENGTH = 2**20
+"""Characters that `/tokenize` takes in one call."""
 
 
 class _Wire(BaseModel):
@@ -33,19 +37,19 @@ class Stabilize(_Wire):
     """`redraft_stabilize`: replay `old_output` (token ids) as the draft of this completion.
 
     `tau` and `floor` (nats) set the tolerance; with both 0 a token is held only if it is the argmax,
-    so the output equals plain generation (exact mode). `strict` lists draft ranges, end exclusive,
-    that are held only on an exact match.
+    so the output equals plain generation (exact mode). A floor that is not given is 1, or tau where that
+    is less. `strict` lists draft ranges, end exclusive, that are held only on an exact match.
     """
 
-    old_output: list[TokenId] = []
+    old_output: TokenIds = []
     tau: float = Field(default=3.0, ge=0)
-    floor: float = Field(default=1.0, ge=0)
+    floor: float = Field(default_factory=lambda given: min(1.0, given["tau"]), ge=0)
     horizon: int = Field(default=64, ge=1, le=512)
     anchor_len: int = Field(default=3, ge=1, le=64)
     max_tokens: int = Field(default=512, ge=1)
-    eos: list[TokenId] = []
+    eos: TokenIds = []
     algorithm: Algorithm = "anchor"
-    strict: list[tuple[TokenIndex, TokenIndex]] = []
+    strict: Annotated[list[tuple[TokenId, TokenId]], FIRST_ERROR] = []
 
     @model_validator(mode="after")
     def _floor_is_below_tau(self) -> "Stabilize":
@@ -69,11 +73,11 @@ class Stabilize(_Wire):
 class CompletionRequest(_Wire):
     """Body of `POST /completion`."""
 
-    prompt: Text | list[TokenId]
+    prompt: Text | TokenIds
     n_predict: int = Field(default=-1, ge=-1)
     temperature: float = Field(default=0.0, ge=0)
     seed: int = -1
-    stop: list[str] = Field(default=[], max_length=64)
+    stop: list[Text] = Field(default=[], max_length=64, fail_fast=True)
     stream: bool = False
     cache_prompt: bool = True
     id_slot: int = Field(default=-1, ge=-1)
@@ -84,7 +88,7 @@ class CompletionRequest(_Wire):
 class TokenizeRequest(_Wire):
     """Body of `POST /tokenize`."""
 
-    content: Text
+    content: Text = Field(max_length=MAX_TEXT_LENGTH)
     add_special: bool = False
     parse_special: bool = True
     with_pieces: bool = False
@@ -93,7 +97,7 @@ class TokenizeRequest(_Wire):
 class DetokenizeRequest(_Wire):
     """Body of `POST /detokenize`."""
 
-    tokens: list[TokenId]
+    tokens: TokenIds
 
 
 class Message(_Wire):
@@ -106,7 +110,7 @@ class Message(_Wire):
 class ApplyTemplateRequest(_Wire):
     """Body of `POST /apply-template`."""
 
-    messages: list[Message] = Field(min_length=1)
+    messages: list[Message] = Field(min_length=1, fail_fast=True)
     chat_template_kwargs: dict[str, object] = {}
 
 

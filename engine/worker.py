@@ -118,8 +118,7 @@ class Worker:
                 if isinstance(item, Job):
                     self._start(slot, item)
                 else:
-                    item.tell(len(slot.cache))
-                    self._roll_back(slot, 0)
+                    self._erase(slot, item)
 
     def _free_slot_for(self, item: Job | Erase) -> Slot | None:
         """The slot asked for, else the one that has most of the prompt, else the least recently used."""
@@ -137,15 +136,24 @@ class Worker:
         slot.generation = Generation(job, self.model, slot.number, reused)
         self._roll_back(slot, reused)
 
+    def _erase(self, slot: Slot, erase: Erase) -> None:
+        held = len(slot.cache)
+        try:
+            self._roll_back(slot, 0)
+        except DecodeFailed as error:
+            erase.tell(error)
+        else:
+            erase.tell(held)
+
     def _roll_back(self, slot: Slot, length: int) -> None:
         if length < len(slot.cache):
-            del slot.cache[length:]
             self.model.truncate(slot.number, length)
+            del slot.cache[length:]
 
     def _fail(self, error: EngineError) -> None:
         """Answer the requests in slots with an error and empty those slots."""
         for slot, generation in self._busy():
             slot.generation = None
-            slot.cache.clear()
             self.model.truncate(slot.number, 0)
+            slot.cache.clear()
             generation.job.tell(error)

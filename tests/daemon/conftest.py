@@ -360,6 +360,23 @@ def make_stack(serve_engine: Any, make_daemon: Any) -> Callable[..., Awaitable[S
 
 
 @pytest.fixture
+def serve_bytes(exits: AsyncExitStack) -> Callable[[bytes], Awaitable[str]]:
+    """`url = await serve_bytes(b"...")`: a server that answers everything with these bytes, then closes."""
+
+    async def serve(content: bytes) -> str:
+        async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await reader.readuntil(b"\r\n\r\n")
+            writer.write(content)
+            writer.close()
+
+        server = await asyncio.start_server(answer, "127.0.0.1", 0)
+        await exits.enter_async_context(server)
+        return f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+
+    return serve
+
+
+@pytest.fixture
 def free_port() -> Iterator[int]:
     """A port that is taken but where nobody listens."""
     with socket.socket() as taken:

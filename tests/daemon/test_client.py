@@ -1,5 +1,3 @@
-import asyncio
-
 import httpx
 import pytest
 
@@ -8,23 +6,6 @@ from daemon.errors import DaemonError
 from daemon.wire import DeltaEvent, DoneEvent, OpenRequest, RefreshRequest
 
 pytestmark = pytest.mark.anyio
-
-
-@pytest.fixture
-def serve_bytes(exits):
-    """`url = await serve_bytes(b"...")`: a server that answers everything with these bytes, then closes."""
-
-    async def serve(content: bytes) -> str:
-        async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            await reader.readuntil(b"\r\n\r\n")
-            writer.write(content)
-            writer.close()
-
-        server = await asyncio.start_server(answer, "127.0.0.1", 0)
-        await exits.enter_async_context(server)
-        return f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-
-    return serve
 
 
 async def events_from(url: str) -> list:

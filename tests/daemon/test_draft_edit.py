@@ -40,6 +40,11 @@ def test_a_source_that_is_gone_is_removed_whole() -> None:
     assert removed_words(sources("kept", "lost words"), sources("kept")) == {"lost", "words"}
 
 
+def test_of_sources_too_long_to_compare_all_words_are_removed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("daemon.draft_edit.DIFF_STEPS", 5)
+    assert removed_words(sources("a dog ran"), sources("a cat ran")) == {"dog", "ran"}
+
+
 def test_a_range_covers_every_token_of_the_word_and_no_other() -> None:
     stale = OldText("uses Oracle, a database", [b"uses", b" Or", b"acle", b",", b" a", b" database"])
 

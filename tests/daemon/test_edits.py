@@ -37,6 +37,18 @@ def test_lines_that_do_not_exist_are_a_bad_range(before: list[str], data: st.Dat
     assert caught.value.status == 422
 
 
+@given(LINES, st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9), LINES | st.just([])), max_size=5))
+def test_edits_in_one_request_do_what_they_do_one_by_one(
+    before: list[str], edits: list[tuple[int, int, list[str]]]
+) -> None:
+    text, accepted = "\n".join(before), []
+    for a, b, lines in edits:
+        size = text.count("\n") + 1
+        edit = derived_edit(min(a, b, size), min(max(a, b), size), ["\n".join(lines)] if lines else [])
+        (_, text), accepted = apply_edits([], text, [edit]), [*accepted, edit]
+    assert apply_edits([], "\n".join(before), accepted)[1] == text
+
+
 def test_later_edits_see_earlier_ones() -> None:
     edits = [derived_edit(0, 0, ["new"]), derived_edit(1, 2, ["2nd"]), derived_edit(2, 2, ["end"])]
     assert apply_edits([], "first", edits)[1] == "new\n2nd\nend"

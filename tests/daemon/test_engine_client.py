@@ -1,7 +1,7 @@
 import pytest
 
 from daemon.engine_client import Draft, EngineClient
-from daemon.errors import EngineUnavailable
+from daemon.errors import EngineUnavailable, InvalidRequest, TooLarge
 from engine.wire import CompletionRequest, CompletionResult, Stabilize
 
 pytestmark = pytest.mark.anyio
@@ -62,6 +62,41 @@ async def test_what_the_engine_refuses_is_unavailable_and_says_why(connect, path
     _, client = await connect(fail={path: 500})
     with pytest.raises(EngineUnavailable, match=f"{path} answered 500: .*{path} fails"):
         await completed(client)
+
+
+@pytest.mark.parametrize("path", ["/apply-template", "/tokenize", "/completion"])
+@pytest.mark.parametrize(
+    ("status", "refusal"),
+    [
+        (400, InvalidRequest),
+        (404, InvalidRequest),
+        (413, TooLarge),
+        (408, EngineUnavailable),
+        (429, EngineUnavailable),
+    ],
+)
+async def test_a_retry_is_advised_only_where_it_can_help(connect, path: str, status: int, refusal) -> None:
+    _, client = await connect(fail={path: status})
+    with pytest.raises(refusal, match=f"answered {status}: {path} fails"):
+        await completed(client)
+
+
+async def test_a_context_that_is_exceeded_is_too_large(serve_bytes) -> None:
+    body = b'{"error": {"code": 400, "message": "9 do\\nnot fit", "type": "exceed_context_size_error"}}'
+    url = await serve_bytes(b"HTTP/1.1 400 Bad Request\r\ncontent-length: %d\r\n\r\n%s" % (len(body), body))
+    client = EngineClient(url, silence_s=20)
+    with pytest.raises(TooLarge, match="answered 400: 9 do not fit"):
+        await client.props()
+    await client.close()
+
+
+@pytest.mark.parametrize("url", ["http://127.0.0.1:99999", "http://" + "a" * 64, "http://a..b"])
+async def test_an_address_that_the_socket_refuses_is_unavailable(url: str) -> None:
+    client = EngineClient(url, silence_s=20)
+    with pytest.raises(EngineUnavailable) as caught:
+        await client.props()
+    assert "\n" not in caught.value.detail
+    await client.close()
 
 
 async def test_an_engine_that_loads_is_unavailable(connect) -> None:

@@ -8,6 +8,7 @@ from daemon.errors import (
     StaleRevision,
     TooLarge,
     UnknownSession,
+    trace,
 )
 
 
@@ -20,8 +21,7 @@ from daemon.errors import (
         (InvalidRequest("invalid_request", "x"), 422, "invalid_request", {}),
         (UnknownSession("t/d/s"), 404, "unknown_session", {}),
         (StaleRevision(1, 2), 409, "stale_revision", {"revision": 2}),
-        (TooLarge(90, 100, 20), 413, "too_large", {"prompt_tokens": 90, "limit": 80}),
-        (TooLarge(90, 100, 200), 413, "too_large", {"prompt_tokens": 90, "limit": 0}),
+        (TooLarge("x", prompt_tokens=90, limit=80), 413, "too_large", {"prompt_tokens": 90, "limit": 80}),
         (Busy("queue_full", 1500), 429, "busy", {"reason": "queue_full", "retry_after_ms": 1500}),
         (EngineUnavailable("gone"), 503, "engine_unavailable", {}),
     ],
@@ -33,3 +33,12 @@ def test_a_refusal_is_the_contracts(error: DaemonError, status: int, code: str, 
 
 def test_retry_after_is_whole_seconds_rounded_up() -> None:
     assert Busy("queue_full", 1500).retry_after_s == 2
+
+
+def test_a_trace_says_where_but_quotes_no_message() -> None:
+    with pytest.raises(KeyError) as caught:
+        {}["secret " + "text"]
+    line = trace(caught.value)
+    assert line.startswith("KeyError at\n")
+    assert "test_errors.py" in line
+    assert "secret text" not in line

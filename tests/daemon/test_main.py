@@ -21,8 +21,10 @@ ENGINE = "http://127.0.0.1:1"
 def start(exits):
     """`process, url = await start("--flag", ...)`: a real redraftd on any free port."""
 
-    async def start(*arguments: str, **environment: str) -> tuple[Process, str]:
+    async def start(*arguments: str, closed_stdin: bool = False, **environment: str) -> tuple[Process, str]:
         command = [sys.executable, "-m", "daemon.main", "--port", "0", "--no-auth", *arguments]
+        if closed_stdin:
+            command = ["sh", "-c", 'exec "$@" <&-', "sh", *command]
         env = {**os.environ, **environment}
         process = await asyncio.create_subprocess_exec(
             *command, stdin=PIPE, stdout=PIPE, stderr=PIPE, env=env
@@ -77,6 +79,19 @@ async def test_the_end_of_a_watched_stdin_is_a_clean_exit(start) -> None:
     assert await ended(process) == (0, b"", b"")
 
 
+async def test_a_closed_stdin_has_ended(start) -> None:
+    process, _ = await start("--engine", ENGINE, "--watch-stdin", closed_stdin=True)
+    assert await ended(process) == (0, b"", b"")
+
+
+async def test_a_closed_stdin_that_nobody_watches_changes_nothing(start) -> None:
+    process, url = await start("--engine", ENGINE, closed_stdin=True)
+    async with Client(url) as client:
+        assert (await client.health()).status == "down"
+    process.send_signal(signal.SIGTERM)
+    assert await ended(process) == (0, b"", b"")
+
+
 async def test_settings_come_from_the_environment_too(start) -> None:
     _, url = await start("--slots", "3", REDRAFTD_ENGINE=ENGINE, REDRAFTD_SLOTS="2")
     async with Client(url) as client:
@@ -90,6 +105,10 @@ async def test_settings_come_from_the_environment_too(start) -> None:
         (["--engine", ENGINE], "access tokens are not supported yet: pass --no-auth"),
         (["--engine", ENGINE, "--no-auth", "--host", "0.0.0.0"], "--no-auth serves loopback addresses only"),
         (["--engine", "nowhere", "--no-auth"], "--engine 'nowhere' is no http:// or https:// URL"),
+        (
+            ["--engine", "http://x:99999", "--no-auth"],
+            "--engine 'http://x:99999' is no http:// or https:// URL",
+        ),
         (["--engine", ENGINE, "--no-auth", "--slots", "0"], "--slots 0"),
     ],
 )

@@ -78,6 +78,7 @@ async def test_a_baseline_is_plain_generation_over_one_replaced_span(make_stack)
         ({}, 0.0, 0.0),
         ({"mode": "exact", "tau": 2.0}, 0.0, 0.0),
         ({"mode": "tolerant"}, 3.0, 1.0),
+        ({"mode": "tolerant", "tau": 0.5}, 0.5, 0.5),
         ({"mode": "tolerant", "tau": 2.0, "floor": 0.5}, 2.0, 0.5),
     ],
 )

@@ -16,13 +16,19 @@ def derived_edit(line: str) -> Edit:
     return Edit(target="derived", start=0, end=1, lines=[line])
 
 
-@pytest.mark.parametrize("session_id", ["t/d/s", "A1._~:@+-/" + "x" * 128 + "/..", "a/edits/refresh"])
+@pytest.mark.parametrize(
+    "session_id", ["t/d/s", "A1._~:@+-/" + "x" * 128 + "/...", "..a/.b/c.", "a/edits/refresh"]
+)
 def test_session_ids(session_id: str) -> None:
     assert checked_session_id(session_id) == session_id
 
 
 @pytest.mark.parametrize(
-    "session_id", ["", "t/d", "t/d/s/u", "t//s", "t/d/s\n", "t/d/é", "t/d/a b", "t/d/" + "x" * 129, "/t/d/s"]
+    "session_id",
+    [
+        *["", "t/d", "t/d/s/u", "t//s", "t/d/s\n", "t/d/é", "t/d/a b", "t/d/" + "x" * 129, "/t/d/s"],
+        *["./d/s", "t/../s", "t/d/.", "t/d/..", "t/d/..\n"],
+    ],
 )
 def test_bad_session_ids(session_id: str) -> None:
     with pytest.raises(InvalidRequest, match="bad_session_id"):
@@ -34,7 +40,7 @@ def test_prefixes(prefix: str) -> None:
     assert checked_prefix(prefix) == prefix
 
 
-@pytest.mark.parametrize("prefix", ["", "/", "t", "t/d", "t/d/s/", "t/d/s", "t//", "t/\n"])
+@pytest.mark.parametrize("prefix", ["", "/", "t", "t/d", "t/d/s/", "t/d/s", "t//", "t/\n", "../", "t/./"])
 def test_bad_prefixes(prefix: str) -> None:
     with pytest.raises(InvalidRequest, match="bad_prefix"):
         checked_prefix(prefix)

@@ -234,6 +234,35 @@ async def test_a_delete_clears_the_slot_of_the_refresh_that_it_cancels(make_stac
     assert isinstance((await running)[-1], CancelledEvent)
 
 
+async def test_a_delete_clears_text_below_a_refresh_that_never_reached_the_engine(make_stack) -> None:
+    stack = await make_stack()
+    await stack.open("a/d/s")
+    await stack.refresh("a/d/s")
+    await stack.open("b/d/s")
+    gate = stack.engine.gate("/completion")
+    running = stack.start("b/d/s")
+    await stack.reached(gate)
+    answer = await stack.client.delete("a/d/s")
+    assert (answer.slots_erased, answer.slots_unerased) == ([], [0])
+    await stack.client.edit("b/d/s", EditsRequest(edits=[EDIT]))
+    assert isinstance((await running)[-1], CancelledEvent)
+    assert (await stack.client.delete("a/d/s")).slots_erased == [0]
+    assert (await stack.client.delete("a/d/s")).slots_erased == []
+
+
+async def test_what_the_engine_refuses_is_no_outage(make_stack) -> None:
+    stack = await make_stack(fail={"/apply-template": 400})
+    await stack.open()
+    with pytest.raises(DaemonError, match=r"invalid_request: .*/apply-template fails") as caught:
+        await stack.refresh()
+    assert caught.value.status == 422
+    stack.engine.fail = {"/tokenize": 413}
+    with pytest.raises(DaemonError, match=r"too_large: .*/tokenize fails"):
+        await stack.open(derived="long")
+    stack.engine.fail = {"/props": 404}
+    assert (await stack.client.health()).status == "down"
+
+
 async def test_losing_the_engine_in_the_stream_is_an_error_event(make_stack) -> None:
     stack = await make_stack(fail={"stream": 0})
     await stack.open(derived=OLD)

@@ -89,15 +89,25 @@ async def test_who_gives_up_loses_no_slot(released: str) -> None:
     assert (slots.busy, slots.queued) == (0, 0)
 
 
-async def test_only_an_idle_slot_of_a_gone_section_can_be_claimed() -> None:
-    slots = pool(3)
-    for name in "abc":
-        await slots.acquire(name)
-    slots.release(0)
+async def test_only_a_free_slot_can_be_claimed() -> None:
+    slots = pool(2)
+    await slots.acquire("a")
+    assert [slots.claim(slot) for slot in (0, 1, 1)] == [False, True, False]
     slots.release(1)
-    assert [slots.claim(slot, lambda name: name != "b") for slot in range(3)] == [True, False, False]
-    slots.release(0, erased=True)
-    assert not slots.claim(0, lambda name: True)
+    assert slots.claim(1)
+
+
+async def test_text_stays_in_a_slot_until_the_engine_answers_another_or_erases_it() -> None:
+    slots = pool()
+    for name in "ab":
+        await slots.acquire(name)
+        slots.release(0)
+    assert slots.texts(0) == {"a", "b"}
+    assert (await slots.acquire("a")).reused
+    slots.answered(0, "a")
+    assert slots.texts(0) == {"a"}
+    slots.erased(0)
+    assert slots.texts(0) == frozenset()
 
 
 @given(

@@ -3,13 +3,15 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from daemon.wire import (
     CancelledEvent,
     DeltaEvent,
+    EditsRequest,
     ErrorEvent,
     OpenEvent,
+    OpenRequest,
     RefreshRequest,
     SpanEvent,
     SseDecoder,
@@ -76,6 +78,25 @@ def test_open_event_carries_the_contracts_names() -> None:
 
 
 def test_a_floor_above_tau_is_refused_in_tolerant_mode_only() -> None:
-    assert RefreshRequest(tau=0.5).mode == "exact"
+    assert RefreshRequest(tau=0.5, floor=1).mode == "exact"
+    assert RefreshRequest(mode="tolerant", tau=0.5).floor == 0.5
     with pytest.raises(ValidationError, match=r"floor 1\.0 is above tau 0\.5"):
-        RefreshRequest(mode="tolerant", tau=0.5)
+        RefreshRequest(mode="tolerant", tau=0.5, floor=1)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"pinned": [1] * 9},
+        {"sources": [1] * 9},
+        {"edits": [{}] * 9},
+        {"edits": [{"target": "derived", "start": 0, "end": 0, "lines": [1] * 9}]},
+        dict.fromkeys("unknown", 1),
+    ],
+)
+@pytest.mark.parametrize("body", [OpenRequest, EditsRequest, RefreshRequest])
+def test_of_many_wrong_items_the_first_is_reported(body: type[BaseModel], wrong: dict[str, object]) -> None:
+    good = {OpenRequest: {"instruction": "x", "sources": []}, EditsRequest: {"edits": []}, RefreshRequest: {}}
+    with pytest.raises(ValidationError) as caught:
+        body.model_validate(good[body] | wrong)
+    assert caught.value.error_count() <= 5  # an empty edit lacks 4 fields

@@ -223,6 +223,13 @@ def test_a_prompt_must_leave_room_for_a_token(fake: FakeModel) -> None:
         job(fake, prompt=[9] * 512)
 
 
+def test_a_text_that_cannot_fit_is_not_tokenized(fake: FakeModel, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "a" * (512 * fake.longest_piece)
+    monkeypatch.setattr(fake, "tokenize", lambda *_, **__: pytest.fail("tokenized"))
+    with pytest.raises(PromptTooLong, match="prompt: at least 512 tokens do not fit into a context of 512"):
+        job(fake, prompt=text)
+
+
 @given(st.lists(st.integers(0, 2), min_size=1, max_size=6), st.lists(st.integers(0, 2), max_size=6))
 def test_the_shared_prefix_leaves_the_last_prompt_token(prompt: list[int], cache: list[int]) -> None:
     shared = job(FakeModel(), prompt=prompt).shared_prefix(cache)

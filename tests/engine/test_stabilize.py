@@ -77,6 +77,19 @@ def test_an_exhausted_draft_is_followed_by_serial_tokens() -> None:
     assert windows == [3, 1, 1, 1, 1, 1]
 
 
+def test_a_match_at_the_end_of_the_draft_does_not_anchor() -> None:
+    """The answer begins with the draft's last phrase; what follows must still find its place."""
+    draft = [*range(1, 11), 20, 21, 22]
+    truth = [20, 21, 22, 3, 4, 5, 6, 7, 8, END]
+    sources = [source for _, source in replay(truth, draft)[0]]
+    assert sources == [-1, -1, -1, -1, -1, -1, 5, 6, 7]
+
+
+def test_after_the_draft_an_earlier_part_can_be_held_again() -> None:
+    truth = [1, 2, 3, 4, 5, 2, 3, 4, 5, END]
+    assert [source for _, source in replay(truth, truth[:5])[0]] == [0, 1, 2, 3, 4, -1, -1, -1, 4]
+
+
 def test_an_end_in_the_draft_is_judged_like_any_token_and_never_decoded() -> None:
     pairs, windows, divergences = replay([1, 2, END], [1, 2, END, 3, 4])
     assert (pairs, windows, divergences) == ([(1, 0), (2, 1)], [2], 0)

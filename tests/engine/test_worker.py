@@ -140,6 +140,28 @@ def test_erasing_waits_for_the_slot_and_forgets_it(submit: Callable, complete: C
     assert complete(worker, prompt=[1, 2, 3], n_predict=1).result.timings.cache_n == 0
 
 
+def test_a_refused_erasure_is_told_and_changes_nothing(complete: Callable) -> None:
+    model = endless()
+    worker = Worker(model, 4)
+    complete(worker, prompt=[1, 2, 3], n_predict=2)
+    refuse = [DecodeFailed("llama.cpp refused to roll slot 0 back to 0 tokens")]
+    truncate = model.truncate
+
+    def truncate_later(slot: int, length: int) -> None:
+        if refuse:
+            raise refuse.pop()
+        truncate(slot, length)
+
+    model.truncate = truncate_later
+    told: list[int | EngineError] = []
+    for _ in range(2):
+        worker.submit(Erase(0, told.append))
+        worker.step()
+    assert isinstance(told[0], DecodeFailed)
+    assert told[1] == 4
+    assert worker.slots[0].cache == model._sequences[0] == []
+
+
 def test_a_failed_pass_fails_its_requests_and_empties_their_slots(
     submit: Callable, complete: Callable
 ) -> None:
