@@ -168,7 +168,7 @@ def main(**options: object) -> None:
             check_gguf(config.model)
     except OSError as error:
         reason = str(error.strerror).partition(" (while")[0]  # create_server repeats the address there
-        _fail(f"cannot listen on {config.host}:{config.port}: {reason}; choose another --host or --port")
+        _fail(f"cannot listen on {config.host}:{config.port}: {reason}; choose another port")
     except EngineError as error:
         _fail(str(error))
     host = f"[{config.host}]" if ":" in config.host else config.host

@@ -50,8 +50,7 @@ def test_a_port_in_use_is_one_line_and_exit_2() -> None:
         done = run("--fake-model", "--port", str(port))
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
-        f"redraft-engine: cannot listen on 127.0.0.1:{port}: Address already in use; "
-        "choose another --host or --port\n"
+        f"redraft-engine: cannot listen on 127.0.0.1:{port}: Address already in use; choose another port\n"
     )
 
 
