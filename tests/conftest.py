@@ -9,11 +9,15 @@ from threading import Event
 
 import httpx
 import pytest
+from hypothesis import settings
 
 from engine.pull import default_model
 
 ROOT = Path(__file__).parent.parent
 START_SECONDS = 60
+
+settings.register_profile("untimed", settings.default, deadline=None)  # no test depends on a clock
+settings.load_profile("untimed")
 
 
 @dataclass(frozen=True)

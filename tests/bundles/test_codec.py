@@ -19,7 +19,7 @@ from bundles.codec import (
 from bundles.schema import TABLES
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(data=st.data())
 def test_bundle_survives_its_tables_in_any_row_order(
     any_bundle: st.SearchStrategy[Bundle], data: st.DataObject
@@ -57,7 +57,7 @@ def test_runs_survive(make_run: Callable[..., Run], make_bundle: Callable[..., B
     assert [type(value) for value in found.provenance.values()] == [str, int, float, bool, type(None)]
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(text=st.text(), ids=st.lists(st.integers(-(2**31), 2**31 - 1)), ms=st.floats(allow_nan=False))
 def test_attempts_survive(make_attempt: Callable[..., Attempt], text: str, ids: list[int], ms: float) -> None:
     attempts = [

@@ -10,7 +10,7 @@ from bundles import Bundle, Fact, Session, Source, Unit
 from bundles.identity import bundle_id, revision_id
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(data=st.data())
 def test_order_of_sessions_units_and_facts_does_not_count(
     any_bundle: st.SearchStrategy[Bundle], data: st.DataObject

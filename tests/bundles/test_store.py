@@ -102,7 +102,7 @@ def run(store: Store, bundle: Bundle, make_run: Callable[..., Run]) -> Run:
 
 
 class TestBundles:
-    @settings(max_examples=10, deadline=None)
+    @settings(max_examples=10)
     @given(data=st.data())
     def test_comes_back_equal_and_once(
         self, any_bundle: st.SearchStrategy[Bundle], data: st.DataObject

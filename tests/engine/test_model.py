@@ -100,7 +100,7 @@ def test_tolerant_mode_holds_at_least_what_exact_mode_holds(
     ]
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(text=st.text(max_size=200))
 def test_any_text_gives_tokens_of_the_vocabulary(text: str, llama: LlamaModel) -> None:
     assert all(0 <= token < llama.vocabulary_size for token in llama.tokenize(text))

@@ -287,7 +287,7 @@ bodies = st.fixed_dictionaries(
 ).flatmap(lambda body: st.dictionaries(fields, anything, max_size=2).map(lambda more: {**more, **body}))
 
 
-@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(body=bodies | anything)
 def test_no_body_makes_a_server_error(body: object, client: httpx.Client) -> None:
     response = client.post("/completion", json=body)

@@ -270,4 +270,4 @@ class Slots(RuleBasedStateMachine):
 
 
 TestSlots = Slots.TestCase
-TestSlots.settings = settings(max_examples=40, stateful_step_count=30, deadline=None)
+TestSlots.settings = settings(max_examples=40, stateful_step_count=30)
