@@ -65,8 +65,8 @@ class Store:
         Raises `StoreLocked` while another process has it open, `StoreError` where there is none, it
         cannot be read, or it is of another kind or format.
         """
-        if "\0" in str(path):
-            raise StoreError(f"{brief(str(path))}: no path holds a NUL character, give another one")
+        if "\0" in str(path) or not _is_unicode(str(path)):
+            raise StoreError(f"{brief(str(path))}: a store's path must be Unicode without NUL characters")
         path = Path(os.path.realpath(path))
         with _reported(path), ExitStack() as opened:
             if os.path.lexists(path):
@@ -170,7 +170,7 @@ class Store:
     # Attempts and verdicts
 
     def add_attempt(self, attempt: Attempt) -> None:
-        """Store an attempt, in place of an earlier one of the same key that did not go well.
+        """Store an attempt, in place of an earlier one of the same key that did not go well and its verdicts.
 
         Raises `DuplicateAttempt` where the earlier one did, `UnknownRef` for an unknown run, and
         `StoreError` where it cannot be written; where that stops the store, it may be in it all the same.
@@ -185,6 +185,7 @@ class Store:
                 raise DuplicateAttempt(f"run {attempt.run_id}: {place} is already stored")
             if earlier is not None:
                 cursor.execute(_DELETE_ATTEMPT, key)
+                cursor.execute(_DELETE_VERDICTS, key)
             cursor.execute(_INSERT_ATTEMPT, attempt_row(attempt))
 
     def attempts(self, run_id: str) -> list[Attempt]:
@@ -312,8 +313,15 @@ _ATTEMPTS_OF_RUN = 'SELECT * FROM attempts WHERE run_id = $ref ORDER BY unit_id,
 _VERDICTS_OF_RUN = "SELECT * FROM verdicts WHERE run_id = $ref ORDER BY unit_id, repeat, arm, fact_id"
 _INSERT_NEW_REVISIONS = """
     INSERT INTO revisions BY NAME SELECT * FROM incoming ANTI JOIN revisions USING (revision_id)"""
+
+
+def _is_unicode(text: str) -> bool:
+    return not any("\ud800" <= character <= "\udfff" for character in text)
+
+
 _STATUS_OF_ATTEMPT = "SELECT status FROM attempts WHERE run_id = ? AND unit_id = ? AND arm = ? AND repeat = ?"
 _DELETE_ATTEMPT = "DELETE FROM attempts WHERE run_id = ? AND unit_id = ? AND arm = ? AND repeat = ?"
+_DELETE_VERDICTS = "DELETE FROM verdicts WHERE run_id = ? AND unit_id = ? AND arm = ? AND repeat = ?"
 _INSERT_ATTEMPT = """
     INSERT INTO attempts (
         run_id, unit_id, arm, repeat, "order", status, error, text, token_ids, token_src, spans,

@@ -97,7 +97,7 @@ def main(watch_stdin: bool, **settings: Any) -> None:
         _fail(str(error))
     except OSError as error:
         reason = str(error.strerror).partition(" (while")[0]  # create_server repeats the address there
-        _fail(f"cannot listen on {settings['host']}:{settings['port']}: {reason}")
+        _fail(f"cannot listen on {settings['host']}:{settings['port']}: {reason}; choose another port")
     server = Server(config, url)
     if watch_stdin:
         threading.Thread(target=server.stop_at_end_of_stdin, daemon=True).start()

@@ -45,7 +45,8 @@ def parse_arm(spec: str) -> Arm:
     if not colon:
         return Arm("redraft")
     given = _options(spec, options)
-    tau, floor = given.get("tau", _TAU), given.get("floor", _FLOOR)
+    tau = given.get("tau", _TAU)
+    floor = given.get("floor", min(_FLOOR, tau))
     if floor > tau:
         raise SettingsError(f"arm {spec!r}: floor {floor:g} is above tau {tau:g}")
     if tau == 0:

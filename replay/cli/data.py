@@ -9,7 +9,7 @@ from tabulate import tabulate
 
 from bundles import read_suite
 from replay.catalog import suite_path
-from replay.cli.shared import json_option, open_store, say, store_option
+from replay.cli.shared import json_option, open_store, say, show, store_option
 from replay.report.table import one_line
 
 
@@ -24,9 +24,10 @@ def import_suites(suites: tuple[str, ...], strict: bool, store: Path) -> None:
             suite = read_suite(suite_path(name) or Path(name), strict=strict)
             for reason in suite.skipped:
                 say(f"skipped {reason}")
-            new = opened.add_bundle(suite.bundle)
-            note = "" if new else " (was there already)"
-            click.echo(
+            note = ""
+            if not opened.add_bundle(suite.bundle):
+                note = f" (was there already, as {opened.bundle(suite.bundle.bundle_id).name})"
+            show(
                 one_line(
                     f"{suite.bundle.bundle_id} {suite.bundle.name}: {len(suite.bundle.units)} units{note}"
                 )
@@ -41,7 +42,7 @@ def list_bundles(as_json: bool, store: Path) -> None:
     with open_store(store) as opened:
         found = opened.bundles()
     if as_json:
-        click.echo(json.dumps([asdict(info) for info in found]))
+        show(json.dumps([asdict(info) for info in found]))
         return
     rows = [(info.bundle_id[:12], one_line(info.name), info.sessions, info.units) for info in found]
-    click.echo(tabulate(rows, headers=("bundle", "name", "sessions", "units")))
+    show(tabulate(rows, headers=("bundle", "name", "sessions", "units")))

@@ -1,15 +1,17 @@
 """Commands of an evaluation: `run`, and its parts `replay`, `judge`, `report`, `gate`."""
 
-import os
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any
 
 import click
 
 from bundles import Run, Store
 from judge import GatePolicy
+from replay.arms import parse_arm
 from replay.catalog import load_bundle
 from replay.cli.progress import progress
 from replay.cli.serve import engine_options
@@ -21,6 +23,7 @@ from replay.cli.shared import (
     open_store,
     options,
     say,
+    show,
     store_option,
 )
 from replay.errors import SettingsError
@@ -44,7 +47,7 @@ replay_options = options(
         help="Generate this way too, besides plain and control: redraft, redraft:tau=3,floor=1, ...",
     ),
     click.option(
-        "--repeats", type=click.IntRange(min=1), help="Attempts of each unit and arm.  [default: 1]"
+        "--repeats", type=click.IntRange(1, 1000), help="Attempts of each unit and arm.  [default: 1]"
     ),
     click.option(
         "--seed",
@@ -90,9 +93,9 @@ run_argument = click.argument("ref", metavar="RUN", default="last")
 def run(suite: str | None, store: Path, html: Path | None, as_json: bool, **given: Any) -> None:
     """Import, replay, judge, report and gate in one command."""
     policy, verdict_code = _gate(given)
-    _must_be_writable(html)
+    _must_be_writable(html, store, suite)
     with open_store(store, create=given["resume"] is None) as opened:
-        done = _replayed(opened, suite, given)
+        done = _replayed(opened, suite, given, policy)
         judge_run(opened, done)
         summary = _summary(opened, done, policy)
     _show(summary, html, as_json)
@@ -108,7 +111,7 @@ def replay(suite: str | None, store: Path, **given: Any) -> None:
     with open_store(store, create=given["resume"] is None) as opened:
         done = _replayed(opened, suite, given)
         failed = sum(attempt.status != "ok" for attempt in opened.attempts(done.run_id))
-    click.echo(done.run_id)
+    show(done.run_id)
     if failed:
         say(f"{failed} attempts failed; try them again with --resume {done.run_id}")
         raise click.exceptions.Exit(INFRASTRUCTURE)
@@ -123,7 +126,7 @@ def judge(ref: str, store: Path) -> None:
         stored = opened.run(ref)
         verdicts = judge_run(opened, stored)
     outcomes = [verdict.outcome for verdict in verdicts]
-    click.echo(
+    show(
         f"run {stored.run_id}: {outcomes.count('pass')} facts pass, {outcomes.count('fail')} fail,"
         f" {outcomes.count('unscored')} unscored"
     )
@@ -139,7 +142,7 @@ def judge(ref: str, store: Path) -> None:
 def report(ref: str, store: Path, shape: str, html: Path | None, as_json: bool, **given: Any) -> None:
     """Show a judged run."""
     policy, _ = _gate(given)
-    _must_be_writable(html)
+    _must_be_writable(html, store)
     with open_store(store) as opened:
         summary = _summary(opened, opened.run(ref), policy)
     _show(summary, html, as_json or shape == "json")
@@ -155,12 +158,14 @@ def gate(ref: str, store: Path, as_json: bool, **given: Any) -> None:
     policy, verdict_code = _gate(given)
     with open_store(store) as opened:
         summary = _summary(opened, opened.run(ref), policy)
-    click.echo(summary.to_json() if as_json else render_verdict(summary))
+    show(summary.to_json() if as_json else render_verdict(summary))
     raise click.exceptions.Exit(verdict_code(summary))
 
 
-def _replayed(store: Store, suite: str | None, given: dict[str, Any]) -> Run:
-    """The run of the options, driven to its end."""
+def _replayed(
+    store: Store, suite: str | None, given: dict[str, Any], policy: GatePolicy | None = None
+) -> Run:
+    """The run of the options, driven to its end if the policy can be applied to it."""
     settings = Settings(
         **{name: given.pop(name) for name in ("arms", "repeats", "seed", "sample", "text", "max_tokens")}
     )
@@ -175,6 +180,8 @@ def _replayed(store: Store, suite: str | None, given: dict[str, Any]) -> Run:
         run = new_run(bundle, settings, datetime.now(UTC))
     else:
         raise SettingsError("name a suite or a bundle, such as builtin:smoke, or a run to --resume")
+    if policy and (absent := set(policy.arms) - set(run.arms)):
+        raise SettingsError(f"the policy gates arm {min(absent)!r}, which the run does not have; add --arm")
     service = Service(url, StackOptions(**given, verbose=is_verbose()))
     drive(store, run, service, Console(say, log, progress), stored=ref is not None)
     return store.run(run.run_id)
@@ -197,17 +204,28 @@ def _gate(given: dict[str, Any]) -> tuple[GatePolicy, Callable[[Summary], int]]:
             return 0
         return _REGRESSION if strict and summary.exit_code == _INCONCLUSIVE else summary.exit_code
 
-    return GatePolicy() if config is None else GatePolicy.from_toml(config), code
+    policy = GatePolicy() if config is None else GatePolicy.from_toml(config)
+    return replace(policy, arms=tuple(parse_arm(spec).name for spec in policy.arms)), code
 
 
-def _must_be_writable(html: Path | None) -> None:
-    """Found out before the work, not after it."""
-    if html is not None and not os.access(html.parent, os.W_OK):
-        raise SettingsError(f"{html}: its folder does not exist or cannot be written to")
+def _must_be_writable(html: Path | None, *ours: Path | str | None) -> None:
+    """Found out before the work, not after it; `ours` are files that a report must not replace."""
+    if html is None:
+        return
+    try:
+        if html.exists() and not html.is_file():
+            raise SettingsError(f"{html or '--html'}: is no ordinary file; name one for the report")
+        if html.exists() and any(path and Path(path).exists() and html.samefile(path) for path in ours):
+            raise SettingsError(f"{html}: is what the report is made from; name another file")
+        with TemporaryFile(dir=html.resolve().parent):
+            pass
+    except OSError as error:
+        raise SettingsError(f"{html}: a report cannot be written there: {error.strerror}") from error
 
 
 def _show(summary: Summary, html: Path | None, as_json: bool) -> None:
-    click.echo(summary.to_json() if as_json else render_table(summary))
     if html is not None:
         write_html(summary, html)
+    show(summary.to_json() if as_json else render_table(summary))
+    if html is not None:
         say(f"report: {html}")

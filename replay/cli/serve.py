@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from replay.cli.shared import is_verbose, log, options, say, verbose_option
+from replay.cli.shared import is_verbose, log, options, say, show, verbose_option
 from replay.stack import StackOptions, pull_model, serving
 
 _POLL_S = 0.5
@@ -39,7 +39,7 @@ def serve(**given: Any) -> None:
     """Start engine and daemon; Ctrl-C stops both."""
     try:
         with serving(StackOptions(**given, verbose=is_verbose()), say, log) as stack:
-            click.echo(f"engine {stack.engine_url}\nredraftd {stack.url}")
+            show(f"engine {stack.engine_url}\nredraftd {stack.url}")
             while True:
                 stack.check()
                 time.sleep(_POLL_S)
@@ -56,4 +56,4 @@ def model() -> None:
 @verbose_option
 def pull() -> None:
     """Fetch the default model, or say where it is; prints the path."""
-    click.echo(pull_model(say))
+    show(str(pull_model(say)))

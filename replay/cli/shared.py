@@ -4,6 +4,7 @@ Invariant: an expected error is one line on stderr and its exit code, a tracebac
 stdout holds a command's result and nothing else.
 """
 
+import errno
 import logging
 import os
 import sys
@@ -23,9 +24,27 @@ _LOG = logging.getLogger("redraft")
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
+def show(text: str) -> None:
+    """A command's result. A reader that has gone changes nothing, least of all the exit code."""
+    try:
+        click.echo(text)
+    except OSError as error:
+        _silence(sys.stdout.fileno())
+        if error.errno != errno.EPIPE:
+            raise
+
+
 def say(text: str) -> None:
-    """A line for the user."""
-    click.echo(one_line(text), err=True)
+    """A line for the user. Work goes on where nobody can hear of it."""
+    try:
+        click.echo(one_line(text), err=True)
+    except OSError:
+        _silence(sys.stderr.fileno())
+
+
+def _silence(descriptor: int) -> None:
+    """What is still buffered for it, and whatever comes, goes nowhere."""
+    os.dup2(os.open(os.devnull, os.O_RDWR), descriptor)
 
 
 def log(text: str) -> None:
@@ -44,12 +63,12 @@ class Commands(click.Group):
     def main(self, *args: Any, **extra: Any) -> Any:
         """Runs a command and exits."""
         extra["standalone_mode"] = False
+        for name, descriptor in (("stdin", 0), ("stdout", 1), ("stderr", 2)):
+            if getattr(sys, name) is None:  # closed by whoever started us
+                _silence(descriptor)
+                setattr(sys, name, os.fdopen(descriptor, "r+", encoding="utf-8"))
         try:
             code = super().main(*args, **extra)
-            sys.stdout.flush()
-        except BrokenPipeError:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            code = 0
         except (Exception, KeyboardInterrupt) as error:
             _LOG.debug("traceback", exc_info=True)
             code = explain(error)
@@ -129,6 +148,8 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, 
 
 def open_store(path: Path, *, create: bool = False) -> Store:
     """The store at a path; SettingsError where there is none and none is to be made."""
+    if not path.parent.is_dir():
+        raise SettingsError(f"{path}: its folder does not exist")
     if not create and not path.exists():
         raise SettingsError(f"{path}: no such store; `redraft run` and `redraft import` make one")
     return Store.open(path, create=create)

@@ -45,8 +45,9 @@ def side_by_side(comparison: Comparison) -> tuple[list[Piece], list[Piece]]:
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Replaces a file as a whole, on disk before this returns."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    """Replaces a file, or what a link leads to, as a whole; on disk before this returns."""
+    path = path.resolve()
+    temporary = path.with_name(f".redraft-report.{os.getpid()}")
     try:
         with temporary.open("wb") as file:
             file.write(text.encode("utf-8", "replace"))

@@ -235,16 +235,26 @@ class TestAttempts:
         assert store.attempts("r1") == attempts
 
     @pytest.mark.parametrize("status", ["error", "timeout"])
-    def test_failed_one_is_replaced(
-        self, status: str, path: Path, store: Store, run: Run, make_attempt: Callable[..., Attempt]
+    def test_failed_one_is_replaced_and_its_verdicts_go(
+        self,
+        status: str,
+        path: Path,
+        store: Store,
+        run: Run,
+        make_attempt: Callable[..., Attempt],
     ) -> None:
         store.add_attempt(make_attempt(status=status))
         store.add_attempt(make_attempt(status=status, error="again"))
         assert store.attempts("r1") == [make_attempt(status=status, error="again")]
         store.close()
         with Store.open(path) as store:
+            its_own, another = (
+                Verdict("r1", unit_id, "plain", 0, "e", "unscored", "facts", 1) for unit_id in ("u1", "u2")
+            )
+            store.replace_verdicts("r1", [its_own, another])
             store.add_attempt(make_attempt())
             assert store.attempts("r1") == [make_attempt()]
+            assert store.verdicts("r1") == [another]
 
     def test_good_one_is_not(
         self, path: Path, store: Store, run: Run, make_attempt: Callable[..., Attempt]
@@ -482,8 +492,9 @@ class TestOpening:
         with pytest.raises(StoreError, match=r"loop: Too many levels of symbolic links"):
             Store.open(loop, create=create)
         assert list(tmp_path.iterdir()) == [loop]
-        with pytest.raises(StoreError, match=r"'x\\x00': no path holds a NUL character"):
-            Store.open(Path("x\0"), create=create)
+        for odd in ("x\0", "x\udcff"):
+            with pytest.raises(StoreError, match="a store's path must be Unicode without NUL"):
+                Store.open(Path(odd), create=create)
 
     def test_folder_that_is_missing_or_a_file_in_its_place_is_told(self, tmp_path: Path) -> None:
         with pytest.raises(StoreError, match=r"No such file or directory: .*nowhere"):

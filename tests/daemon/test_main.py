@@ -125,7 +125,10 @@ def test_a_taken_port_says_so_in_one_line() -> None:
         port = url.rsplit(":", 1)[1]
         outcome = CliRunner().invoke(main, ["--engine", ENGINE, "--no-auth", "--port", port])
     assert (outcome.exit_code, outcome.stdout) == (2, "")
-    assert outcome.stderr == f"redraftd: cannot listen on 127.0.0.1:{port}: Address already in use\n"
+    assert (
+        outcome.stderr
+        == f"redraftd: cannot listen on 127.0.0.1:{port}: Address already in use; choose another port\n"
+    )
 
 
 def test_an_ipv6_url_has_brackets() -> None:

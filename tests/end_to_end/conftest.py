@@ -56,6 +56,12 @@ class Redraft:
             [*COMMAND, *arguments], cwd=self.folder, capture_output=True, text=True, timeout=300
         )
 
+    def into(self, redirection: str, *arguments: str) -> int:
+        """Its exit code when a shell redirects its output."""
+        script = f'"$@" {redirection}; exit ${{PIPESTATUS[0]}}'
+        command = ["bash", "-c", script, "redraft", *COMMAND, *arguments]
+        return subprocess.run(command, cwd=self.folder, capture_output=True, timeout=300).returncode
+
     @contextmanager
     def started(self, *arguments: str) -> Iterator[Started]:
         process = subprocess.Popen(

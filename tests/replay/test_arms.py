@@ -17,6 +17,8 @@ nats = st.floats(0, 50, allow_nan=False)
         ("redraft:tau=3,floor=1", "redraft:tau=3,floor=1", False, "tolerant"),
         ("redraft: floor=1.0 , tau=3.00", "redraft:tau=3,floor=1", False, "tolerant"),
         ("redraft:tau=2.5", "redraft:tau=2.5,floor=1", False, "tolerant"),
+        ("redraft:tau=0.5", "redraft:tau=0.5,floor=0.5", False, "tolerant"),
+        ("redraft:tau=0", "redraft", False, "exact"),
         pytest.param("redraft:tau=0,floor=0", "redraft", False, "exact", id="no tolerance is exact mode"),
     ],
 )
