@@ -256,6 +256,10 @@ def _reported(path: Path) -> Iterator[None]:
         raise StoreError(f"{path}: {error.strerror}: {error.filename}") from error
 
 
+def _is_unicode(text: str) -> bool:
+    return not any("\ud800" <= character <= "\udfff" for character in text)
+
+
 def _create(path: Path) -> None:
     """Make an empty store beside `path` and move it there whole, so that a kill leaves none or all."""
     if (log := path.with_name(path.name + ".wal")).exists():
@@ -313,10 +317,6 @@ _ATTEMPTS_OF_RUN = 'SELECT * FROM attempts WHERE run_id = $ref ORDER BY unit_id,
 _VERDICTS_OF_RUN = "SELECT * FROM verdicts WHERE run_id = $ref ORDER BY unit_id, repeat, arm, fact_id"
 _INSERT_NEW_REVISIONS = """
     INSERT INTO revisions BY NAME SELECT * FROM incoming ANTI JOIN revisions USING (revision_id)"""
-
-
-def _is_unicode(text: str) -> bool:
-    return not any("\ud800" <= character <= "\udfff" for character in text)
 
 
 _STATUS_OF_ATTEMPT = "SELECT status FROM attempts WHERE run_id = ? AND unit_id = ? AND arm = ? AND repeat = ?"

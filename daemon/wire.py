@@ -86,7 +86,7 @@ class RefreshRequest(_Body):
     pinned: Items[Text] | None = None
     baseline: bool = False
     mode: Mode = "exact"
-    tau: float = Field(3.0, ge=0)
+    tau: float = Field(default=3.0, ge=0)
     floor: float = Field(default_factory=lambda given: min(1.0, given["tau"]), ge=0)
     algorithm: Algorithm = "anchor"
     return_tokens: bool = False

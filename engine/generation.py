@@ -38,8 +38,8 @@ class Job:
         """Tokenize and check a request. Raises InvalidRequest naming the field."""
         if request.temperature > 0:
             raise InvalidRequest("temperature: only greedy generation is served; leave it out or send 0")
-        if request.id_slot >= model.slots:
-            raise InvalidRequest(f"id_slot: {request.id_slot} is not one of the {model.slots} slots, 0-based")
+        if request.id_slot != -1:
+            check_slot(request.id_slot, model)
         prompt = request.prompt
         if isinstance(prompt, str):
             check_text("prompt", prompt, model)
@@ -68,6 +68,12 @@ class Job:
             return 0
         pairs = zip(self.prompt[:-1], cache, strict=False)
         return next((n for n, (a, b) in enumerate(pairs) if a != b), min(len(self.prompt) - 1, len(cache)))
+
+
+def check_slot(id_slot: int, model: LanguageModel) -> None:
+    """Raise InvalidRequest unless there is such a slot."""
+    if not 0 <= id_slot < model.slots:
+        raise InvalidRequest(f"id_slot: {id_slot} is not one of the {model.slots} slots, 0-based")
 
 
 def check_text(name: str, text: str, model: LanguageModel) -> None:

@@ -20,7 +20,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from engine import chat_template
 from engine.errors import EngineError, InvalidRequest
-from engine.generation import Job, Outcome, check_text, check_tokens
+from engine.generation import Job, Outcome, check_slot, check_text, check_tokens
 from engine.language_model import LanguageModel, detokenize
 from engine.wire import (
     ApplyTemplateRequest,
@@ -136,8 +136,7 @@ async def slot_action(id_slot: int, action: str, engine: Engine) -> dict[str, in
     """Erase a slot once it is free."""
     if action != "erase":
         raise InvalidRequest(f"action: {action[:40]!r} is not known; use erase")
-    if not 0 <= id_slot < engine.model.slots:
-        raise InvalidRequest(f"id_slot: {id_slot} is not one of the {engine.model.slots} slots, 0-based")
+    check_slot(id_slot, engine.model)
     loop = asyncio.get_running_loop()
     erased: asyncio.Queue[int | EngineError] = asyncio.Queue()
     engine.worker.submit(Erase(id_slot, lambda it: _post(loop, erased, it)))

@@ -4,7 +4,7 @@ from judge.canaries import CanaryCount, CanaryOutcome
 from judge.errors import JudgeError, PolicyError
 from judge.evaluate import JUDGE, JUDGE_VERSION, judge_attempts
 from judge.evidence import ArmFacts, Assessment, AttemptKey, Attribution, Flip, assess
-from judge.gate import Decision, GatePolicy, decide
+from judge.gate import Decision, GatePolicy, GateVerdict, decide
 
 __all__ = [
     "JUDGE",
@@ -18,6 +18,7 @@ __all__ = [
     "Decision",
     "Flip",
     "GatePolicy",
+    "GateVerdict",
     "JudgeError",
     "PolicyError",
     "assess",

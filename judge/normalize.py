@@ -8,6 +8,7 @@ are equal once normalised.
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 _FOLDED = str.maketrans(
     {
@@ -32,6 +33,7 @@ class Normalized:
         return 0 < position < len(self.text) and self.starts[position] == self.starts[position - 1]
 
 
+@lru_cache(maxsize=1024)  # every fact of a unit asks for the same answers
 def normalize(source: str) -> Normalized:
     """NFKC and case folding without format characters; quotes and dashes of one style, spaces single."""
     pieces: list[str] = []

@@ -29,6 +29,8 @@ from daemon.wire import (
     RefreshEvent,
     RefreshRequest,
     SpanEvent,
+    SseDecoder,
+    parse_event,
 )
 from replay.errors import ServiceDown, ServiceError, ServiceTimeout
 
@@ -135,19 +137,12 @@ class Client:
 
 
 def events(chunks: Iterable[bytes]) -> Iterator[RefreshEvent]:
-    """The typed events of an SSE stream; unknown kinds are passed over, lines end at LF or CRLF only."""
-    name, data = "", list[str]()
-    for line in _lines(chunks):
-        field, _, value = line.partition(":")
-        value = value.removeprefix(" ")
-        if field == "event":
-            name = value
-        elif field == "data":
-            data.append(value)
-        elif not line:
-            if data and name in EVENT_NAMES:
-                yield EVENT_NAMES[name].model_validate_json("\n".join(data))
-            name, data = "", []
+    """The typed events of an SSE stream; unknown kinds are passed over."""
+    decoder = SseDecoder()
+    for chunk in chunks:
+        for name, data in decoder.feed(chunk):
+            if name in EVENT_NAMES:
+                yield parse_event(name, data)
 
 
 def held_spans(spans: Iterable[SpanEvent], old: str, new: str) -> tuple[HeldSpan, ...]:
@@ -167,14 +162,6 @@ def _code_points(span: Range, starts: list[int]) -> Range:
     if end >= len(starts) or (starts[start], starts[end]) != tuple(span) or start > end:
         raise ServiceError(f"the span {list(span)} does not lie on characters of its text")
     return start, end
-
-
-def _lines(chunks: Iterable[bytes]) -> Iterator[str]:
-    rest = b""
-    for chunk in chunks:
-        *whole, rest = (rest + chunk).split(b"\n")
-        for line in whole:
-            yield line.removesuffix(b"\r").decode("utf-8")
 
 
 def _json(body: OpenRequest | RefreshRequest) -> object:

@@ -23,15 +23,19 @@ from replay.plan import Block, Key, Step, blocks
 BACK_OFF_S = (0.5, 1.0, 2.0)
 MOST_TIMEOUTS = 3
 _LONGEST_WAIT_S = 30.0
-_PLAIN = RefreshRequest(baseline=True, return_tokens=True, tau=0, floor=0)
+_PLAIN = RefreshRequest(baseline=True, return_tokens=True)
 _STALE_STEP = Step(Arm(STALE, baseline=True), repeat=0, order=0)
 
 
 def replay(
-    run: Run, units: Sequence[Unit], store: Store, client: Client, tell: Callable[[Attempt], None]
+    run: Run,
+    units: Sequence[Unit],
+    kept: Mapping[Key, Attempt],
+    store: Store,
+    client: Client,
+    tell: Callable[[Attempt], None],
 ) -> None:
-    """Makes the run's attempts that are not there yet; `tell` hears of each as it is stored."""
-    kept = finished(store.attempts(run.run_id))
+    """Makes the run's attempts that are not `kept`; `tell` hears of each as it is stored."""
     driver = Driver(run, client)
     timeouts = 0
     try:

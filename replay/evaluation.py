@@ -50,7 +50,7 @@ def drive(store: Store, run: Run, service: Service, console: Console, *, stored:
                 stored = True
             console.say(f"run {run.run_id}: {_size(run, todo, len(kept))}; if it stops, {how}")
             with console.progress(todo) as tell:
-                replay(run, units, store, client, tell)
+                replay(run, units, kept, store, client, tell)
     except KeyboardInterrupt:
         console.say(f"interrupted; {how if stored else 'nothing was run'}")
         raise

@@ -23,7 +23,8 @@ def summarise(
     results = Results(run, bundle, attempts, verdicts)
     assessment = results.assess(run.unit_ids)
     decision = decide(assessment, policy)
-    flips = [results.flip(flip, flip in assessment.regressions) for flip in assessment.flips]
+    regressions = set(assessment.regressions)
+    flips = [results.flip(flip, flip in regressions) for flip in assessment.flips]
     judges = sorted({f"{verdict.judge}/{verdict.judge_version}" for verdict in verdicts})
     arms = results.arms(run.unit_ids, assessment)
     return Summary(

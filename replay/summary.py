@@ -4,16 +4,13 @@ Invariant: a report computes nothing, it shows what is here; the JSON keys are a
 SCHEMA_VERSION numbers, others may be added.
 """
 
-from typing import Literal
-
 from pydantic import BaseModel, ConfigDict, Field
 
 from bundles import Outcome, Polarity, Severity
-from judge import Attribution
+from judge import Attribution, GateVerdict
 from replay.arms import CONTROL, PLAIN
 
 SCHEMA_VERSION = 1
-GateVerdict = Literal["pass", "regression", "inconclusive", "error", "empty"]
 Scalar = str | int | float | bool | None
 
 

@@ -39,7 +39,7 @@ def started(make: Any, store: Store, units: Any, **changes: object) -> Any:
 
 def drive(make: Any, store: Store, run: Any, units: Any, daemon: Any) -> list[Attempt]:
     told: list[Attempt] = []
-    replay(run, units, store, daemon.client(), told.append)
+    replay(run, units, finished(store.attempts(run.run_id)), store, daemon.client(), told.append)
     return told
 
 
