@@ -14,8 +14,10 @@ Polarity = Literal["expect", "forbid"]
 Severity = Literal["critical", "supporting", "advisory"]
 FactOrigin = Literal["annotated", "edit"]
 SessionOrigin = Literal["recorder", "suite", "git", "loom", "chat"]
+EventType = Literal["opened", "edited", "refreshed", "deleted", "evicted"]
 AttemptStatus = Literal["ok", "error", "timeout"]
 Outcome = Literal["pass", "fail", "unscored"]
+Scalar = str | int | float | bool | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +29,29 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
+class Condition:
+    """Something to look for in a text: a matcher with its values, or a combination of conditions.
+
+    `values` are alternative spellings, one of which is enough; to `near` and `all` they are what must all
+    be there. `of` are the parts of `near`, `all`, `any` and `count`, where a plain value would say too
+    little. `at_least` and `at_most` belong to `count`; `fraction` lets a `number` be a share of one.
+    """
+
+    matcher: str = "text"
+    values: tuple[str, ...] = ()
+    of: tuple["Condition", ...] = ()
+    at_least: int | None = None
+    at_most: int | None = None
+    fraction: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Fact:
     """Something the new text must say (`expect`) or must not say (`forbid`).
 
-    `values` are alternative spellings: one of them is enough. `as_current` forbids the value only
-    where the text states it as the present one, not where it is quoted as the old one.
+    `matcher`, `values`, `of`, `at_least`, `at_most` and `fraction` are a `Condition`'s. `as_current`
+    forbids the value only where the text states it as the present one, not where it is quoted as the
+    old one.
     """
 
     fact_id: str
@@ -41,6 +61,25 @@ class Fact:
     severity: Severity = "critical"
     origin: FactOrigin = "annotated"
     as_current: bool = False
+    of: tuple[Condition, ...] = ()
+    at_least: int | None = None
+    at_most: int | None = None
+    fraction: bool = False
+
+    @property
+    def condition(self) -> Condition:
+        """What is looked for, without what its presence means."""
+        return Condition(self.matcher, self.values, self.of, self.at_least, self.at_most, self.fraction)
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """What was served when a unit was recorded; times in milliseconds."""
+
+    text: str
+    mode: str = ""
+    wall_ms: float = 0.0
+    prompt_ms: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +88,8 @@ class Unit:
 
     `stale` is None where the answer must first be made by plain generation on the before-state.
     `edited` is the derived text after a person's edit, given for `revise` units only.
-    `attribution` says where a text comes from and under which licence.
+    `reference` is the answer that was served when the edit was recorded. `attribution` says where a text
+    comes from and under which licence.
     """
 
     unit_id: str
@@ -67,17 +107,66 @@ class Unit:
     max_tokens: int | None = None
     facts: tuple[Fact, ...] = ()
     attribution: Mapping[str, str] = field(default_factory=dict)
+    reference: Reference | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """A section's session: the units that share it are not independent evidence."""
+    """A section's session: the units that share it are not independent evidence.
+
+    `opened_at` (ISO 8601, UTC) is when the recorded session began, or when its first revision was made.
+    """
 
     session_id: str
     origin: SessionOrigin
     tenant: str = ""
     document_id: str = ""
     section_id: str = ""
+    document_kind: str = ""
+    opened_at: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LineEdit:
+    """Replaces lines `[start, end)` of a text, split on line feeds, by `lines`."""
+
+    target: Literal["source", "derived"]
+    start: int
+    end: int
+    lines: tuple[str, ...]
+    source: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SectionState:
+    """A section as its next refresh would see it."""
+
+    instruction: str
+    sources: tuple[Source, ...]
+    derived: str | None = None
+    pinned: tuple[str, ...] = ()
+    max_tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that happened to a section, in its session's order.
+
+    `ts` is ISO 8601, UTC. `before` is None for a section's first event and where what came before was
+    lost, `after` where the section is gone. `numbers` is what the daemon said of a refresh, `engine` what
+    generated it.
+    """
+
+    session_id: str
+    seq: int
+    ts: str
+    type: EventType
+    revision: int
+    before: SectionState | None = None
+    after: SectionState | None = None
+    edits: tuple[LineEdit, ...] = ()
+    numbers: Mapping[str, Scalar] = field(default_factory=dict)
+    engine: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +177,7 @@ class Bundle:
     name: str
     sessions: tuple[Session, ...]
     units: tuple[Unit, ...]
+    events: tuple[Event, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +197,7 @@ class Run:
     max_tokens: int
     started: str
     finished: str | None = None
-    provenance: Mapping[str, str | int | float | bool | None] = field(default_factory=dict)
+    provenance: Mapping[str, Scalar] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +237,10 @@ class Attempt:
     divergences: int = 0
     passes: int = 0
     rows: int = 0
+    wasted_rows: int = 0
+    host_ms: float = 0.0
+    patched_tokens: int = 0
+    strict_tokens: int = 0
 
     @property
     def key(self) -> tuple[str, str, int]:

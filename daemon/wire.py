@@ -9,10 +9,11 @@ from typing import Annotated, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from engine.wire import FIRST_ERROR, Algorithm, Text
+from engine.wire import FIRST_ERROR, Algorithm, DraftSource, Rule, Text
 
 Mode = Literal["exact", "tolerant"]
 Kind = Literal["rederive", "revise"]
+RecorderState = Literal["off", "up", "down"]
 Range = tuple[int, int]
 PositiveTokens = Annotated[int, Field(ge=1, le=8192)]
 
@@ -21,7 +22,9 @@ Items = Annotated[list[Item], FIRST_ERROR]
 
 
 class _Body(BaseModel):
-    model_config = ConfigDict(frozen=True, allow_inf_nan=False)
+    model_config = ConfigDict(
+        frozen=True, allow_inf_nan=False, json_schema_extra={"additionalProperties": False}
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -75,8 +78,11 @@ class EditsRequest(_Body):
 class RefreshRequest(_Body):
     """Body of `POST .../{section}/refresh`. `baseline` asks for plain generation.
 
-    `tau` and `floor` (nats) apply in tolerant mode; without a floor it is 1, or tau where that is less.
-    `return_tokens` adds token ids and their sources to `done`.
+    `tau` and `floor` (nats), `rule` and `p_cut` apply in tolerant mode; without a floor it is 1, or tau where
+    that is less. `draft_sources` is the engine's; with `baseline` it makes plain generation draft from
+    the new context (`lookup`) or a smaller model. `patch` puts the edit's new values into the draft,
+    `guard` keeps tolerance off what the edit removed. `return_tokens` adds token ids and their sources to
+    `done`.
     """
 
     base_revision: int | None = None
@@ -88,7 +94,12 @@ class RefreshRequest(_Body):
     mode: Mode = "exact"
     tau: float = Field(default=3.0, ge=0)
     floor: float = Field(default_factory=lambda given: min(1.0, given["tau"]), ge=0)
-    algorithm: Algorithm = "anchor"
+    rule: Rule = "entropy_floor"
+    p_cut: float = Field(default=0.9, gt=0, le=1)
+    algorithm: Algorithm = "adaptive"
+    draft_sources: Items[DraftSource] | None = None
+    patch: bool = True
+    guard: bool = True
     return_tokens: bool = False
 
     @model_validator(mode="after")
@@ -96,6 +107,22 @@ class RefreshRequest(_Body):
         if self.mode == "tolerant" and self.floor > self.tau:
             raise ValueError(f"floor {self.floor} is above tau {self.tau}")
         return self
+
+
+class CanaryReport(_Body):
+    """Body of `PUT /v1/canaries`: how a canary check against this daemon came out."""
+
+    passed: int = Field(ge=0)
+    failed: int = Field(ge=0)
+    blind: int = Field(default=0, ge=0)
+
+
+class Refusal(BaseModel):
+    """Every answer that is none: a code, a line that says what to do, and what the code brings with it."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+    error: str
+    detail: str = ""
 
 
 class OpenResponse(_Answer):
@@ -143,7 +170,8 @@ class SlotHealth(_Answer):
 
 
 class Health(_Answer):
-    """Answer to `GET /healthz`. `engine` repeats the engine's own facts (its `/props` key `redraft`)."""
+    """Answer to `GET /healthz`. `engine` repeats the engine's own facts (its `/props` key `redraft`);
+    `recorder` is `off` where nothing is recorded and `down` after what could not be."""
 
     status: Literal["ok", "degraded", "down"]
     version: str
@@ -151,6 +179,7 @@ class Health(_Answer):
     model: ModelHealth
     slots: SlotHealth
     sessions: int
+    recorder: RecorderState = "off"
     engine: dict[str, object] = {}
 
 
@@ -209,6 +238,10 @@ class DoneEvent(_Answer):
     exact: bool | None = None
     passes: int | None = None
     rows: int | None = None
+    wasted_rows: int | None = None
+    host_ms: float | None = None
+    drafted: dict[str, int] | None = None
+    patched_tokens: int | None = None
     strict_tokens: int | None = None
     stop_type: str = ""
     token_ids: list[int] | None = None
@@ -222,9 +255,10 @@ class CancelledEvent(_Answer):
 
 
 class ErrorEvent(_Answer):
-    """Terminal event: the engine failed after the stream had started."""
+    """Terminal event: the engine failed after the stream had started, or the new text cannot be recorded.
+    The section is as it was."""
 
-    code: Literal["engine_failed"]
+    code: Literal["engine_failed", "recorder_unavailable"]
     detail: str = ""
 
 

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from typing import TypeVar
 
 from pydantic import ValidationError
 
@@ -24,6 +25,7 @@ BACK_OFF_S = (0.5, 1.0, 2.0)
 MOST_TIMEOUTS = 3
 _LONGEST_WAIT_S = 30.0
 _PLAIN = RefreshRequest(baseline=True, return_tokens=True)
+Result = TypeVar("Result")
 _STALE_STEP = Step(Arm(STALE, baseline=True), repeat=0, order=0)
 
 
@@ -92,7 +94,7 @@ class Driver:
         """One attempt; what fails is in its `status` and `error`."""
         blank = self._blank(unit, step)
         try:
-            return _filled(blank, self._retried(lambda: self._generate(unit, step.arm, draft)))
+            return filled(blank, retried(lambda: self._generate(unit, step.arm, draft)))
         except ServiceTimeout as error:
             return replace(blank, status="timeout", error=str(error))
         except ServiceError as error:
@@ -111,21 +113,23 @@ class Driver:
         old = draft if unit.edited is None else unit.edited
         return self._client.refresh(self.section, refreshing(unit, arm, draft), old)
 
-    def _retried(self, generate: Callable[[], Refreshed]) -> Refreshed:
-        for pause_s in BACK_OFF_S:
-            try:
-                return generate()
-            except ServiceError as error:
-                if not error.retryable:
-                    raise
-                time.sleep(min(max(pause_s, error.retry_after_s), _LONGEST_WAIT_S))
-        return generate()
-
     def _max_tokens(self, unit: Unit) -> int:
         return unit.max_tokens or self._run.max_tokens
 
     def _blank(self, unit: Unit, step: Step) -> Attempt:
         return Attempt(self._run.run_id, unit.unit_id, step.arm.name, step.repeat, step.order, "ok")
+
+
+def retried(generate: Callable[[], Result]) -> Result:
+    """What `generate` gives, tried again a few times where that may help, no sooner than the service asks."""
+    for pause_s in BACK_OFF_S:
+        try:
+            return generate()
+        except ServiceError as error:
+            if not error.retryable:
+                raise
+            time.sleep(min(max(pause_s, error.retry_after_s), _LONGEST_WAIT_S))
+    return generate()
 
 
 def opening(unit: Unit, draft: str | None, max_tokens: int) -> OpenRequest:
@@ -152,6 +156,12 @@ def refreshing(unit: Unit, arm: Arm, draft: str) -> RefreshRequest:
         mode=arm.mode,
         tau=arm.tau,
         floor=arm.floor,
+        rule=arm.rule,
+        p_cut=arm.p_cut,
+        algorithm=arm.algorithm,
+        draft_sources=None if arm.sources is None else list(arm.sources),
+        patch=arm.patch,
+        guard=arm.guard,
         return_tokens=True,
     )
 
@@ -160,7 +170,8 @@ def _sources(sources: Sequence[UnitSource]) -> list[Source]:
     return [Source(name=source.name, text=source.text) for source in sources]
 
 
-def _filled(blank: Attempt, refreshed: Refreshed) -> Attempt:
+def filled(blank: Attempt, refreshed: Refreshed) -> Attempt:
+    """The attempt with what its refresh gave."""
     token_ids, token_src = _tokens(refreshed.done)
     return replace(
         blank,
@@ -175,6 +186,10 @@ def _filled(blank: Attempt, refreshed: Refreshed) -> Attempt:
         divergences=refreshed.done.divergences,
         passes=refreshed.done.passes or 0,
         rows=refreshed.done.rows or 0,
+        wasted_rows=refreshed.done.wasted_rows or 0,
+        host_ms=refreshed.done.host_ms or 0.0,
+        patched_tokens=refreshed.done.patched_tokens or 0,
+        strict_tokens=refreshed.done.strict_tokens or 0,
     )
 
 

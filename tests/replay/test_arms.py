@@ -19,6 +19,21 @@ nats = st.floats(0, 50, allow_nan=False)
         ("redraft:tau=2.5", "redraft:tau=2.5,floor=1", False, "tolerant"),
         ("redraft:tau=0.5", "redraft:tau=0.5,floor=0.5", False, "tolerant"),
         ("redraft:tau=0", "redraft", False, "exact"),
+        ("anchor", "anchor", False, "exact"),
+        ("anchor:tau=3,floor=1", "anchor:tau=3,floor=1", False, "tolerant"),
+        ("lookup", "lookup", True, "exact"),
+        ("model", "model", True, "exact"),
+        ("redraft:rule=tau", "redraft:tau=3,rule=tau", False, "tolerant"),
+        ("redraft:rule=exact", "redraft", False, "exact"),
+        (
+            "redraft:rule=gated_entropy,p_cut=0.8",
+            "redraft:tau=3,floor=1,rule=gated_entropy,p_cut=0.8",
+            False,
+            "tolerant",
+        ),
+        ("redraft:patch=off,sources=lookup+stale", "redraft:sources=stale+lookup,patch=off", False, "exact"),
+        ("redraft:tau=3,guard=off", "redraft:tau=3,floor=1,guard=off", False, "tolerant"),
+        ("redraft:tau=3,guard=on,patch=on", "redraft:tau=3,floor=1", False, "tolerant"),
         pytest.param("redraft:tau=0,floor=0", "redraft", False, "exact", id="no tolerance is exact mode"),
     ],
 )
@@ -31,6 +46,19 @@ def test_spec_gives_the_canonical_arm(spec: str, name: str, baseline: bool, mode
 def test_canonical_name_reads_back_as_the_same_arm(tau: float, floor: float) -> None:
     arm = parse_arm(f"redraft:tau={max(tau, floor)!r},floor={min(tau, floor)!r}")
     assert parse_arm(arm.name) == arm
+
+
+@pytest.mark.parametrize(
+    "spec", ["lookup", "anchor:patch=off", "redraft:tau=1,rule=entropy_scaled,guard=off"]
+)
+def test_a_canonical_name_is_its_own_spec(spec: str) -> None:
+    assert parse_arm(spec).name == spec
+    assert parse_arm(parse_arm(spec).name) == parse_arm(spec)
+
+
+def test_only_arms_that_draft_must_equal_plain() -> None:
+    exact = [arm.name for arm in parse_arms(["redraft", "anchor", "lookup", "redraft:tau=3"]) if arm.exact]
+    assert exact == ["redraft", "anchor", "lookup"]
 
 
 @pytest.mark.parametrize(
@@ -48,6 +76,16 @@ def test_canonical_name_reads_back_as_the_same_arm(tau: float, floor: float) -> 
         ("redraft:tau=inf", "not 'inf'"),
         ("redraft:tau=1,tau=2", "tau is given twice"),
         ("redraft:tau=1,floor=2", "floor 2 is above tau 1"),
+        ("redraft:rule=argmax", "rule must be one of exact, tau, "),
+        ("redraft:rule=tau,floor=1", "rule tau has no floor"),
+        ("redraft:p_cut=0.5", "rule entropy_floor has no confidence gate"),
+        ("redraft:rule=confidence_gated,p_cut=0", "p_cut must be above 0 and at most 1"),
+        ("redraft:sources=stale+web", "sources must be some of stale+lookup+model"),
+        ("redraft:sources=", "sources must be some of"),
+        ("redraft:patch=yes", "patch must be one of on, off, not 'yes'"),
+        ("redraft:guard=off", "exact mode needs none"),
+        ("anchor:sources=lookup", "drafts from the old answer only"),
+        ("lookup:tau=1", "unknown"),
     ],
 )
 def test_what_is_wrong_with_a_spec_is_said(spec: str, said: str) -> None:
