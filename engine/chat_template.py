@@ -34,7 +34,7 @@ def render(facts: ModelFacts, messages: Sequence[Message], variables: Mapping[st
     context |= {"bos_token": facts.bos_token, "eos_token": facts.eos_token}
     try:
         prompt = environment.from_string(facts.chat_template).render(
-            context, messages=[message.model_dump() for message in messages]
+            context, messages=[{"role": message.role, "content": message.text} for message in messages]
         )
         prompt.encode()
     except (TemplateError, TypeError, ValueError, ArithmeticError, LookupError) as error:

@@ -19,6 +19,10 @@ class EngineError(Exception):
     status = 500
     kind = "server_error"
 
+    def __str__(self) -> str:
+        """The message; half a surrogate pair that a request brought in is spelt out."""
+        return super().__str__().encode("utf-8", "backslashreplace").decode()
+
     def body(self) -> dict[str, object]:
         """The error as llama-server writes it."""
         return {"error": {"code": self.status, "message": str(self), "type": self.kind}}

@@ -17,7 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.errors import DecodeFailed
+from engine.fake_sampler import NumpySampler
 from engine.language_model import ModelFacts, Part, Rows
+from engine.sampling import Sampling
 
 WORDS = (
     "the of and to in is that for it was on are as with be by this from at or an have not which "
@@ -49,6 +51,7 @@ class FakeModel:
     """See the module; `answer` None makes it pseudo-random throughout."""
 
     max_rows = 256
+    rolls_back = True
 
     def __init__(
         self,
@@ -122,10 +125,25 @@ class FakeModel:
                 rows[index] = self._logits(sequence)
         return rows
 
-    def truncate(self, slot: int, length: int) -> None:
+    def truncate(self, slot: int, length: int) -> int:
         """See `LanguageModel`."""
         assert 0 <= length <= len(self._sequences[slot])
         del self._sequences[slot][length:]
+        return length
+
+    def state(self, slot: int) -> bytes:
+        """See `LanguageModel`."""
+        return np.array(self._sequences[slot], np.int32).tobytes()
+
+    def set_state(self, slot: int, data: bytes, length: int) -> None:
+        """See `LanguageModel`."""
+        self._sequences[slot] = np.frombuffer(data, np.int32).tolist() if len(data) == 4 * length else []
+        if len(data) != 4 * length:
+            raise DecodeFailed(f"{len(data)} bytes are not the state of {length} tokens")
+
+    def sampler(self, sampling: Sampling) -> NumpySampler:
+        """See `LanguageModel`."""
+        return NumpySampler(sampling, self.ctx)
 
     def _logits(self, sequence: Sequence[int]) -> NDArray[np.float32]:
         entropy = [self._seed, *sequence[-self._order :]]

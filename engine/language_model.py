@@ -1,7 +1,7 @@
 """The seam between the engine and what computes logits: llama.cpp, or the scripted fake.
 
-Invariant: one thread at a time calls `decode` and `truncate`; the other methods only read
-the vocabulary and may be called from any thread.
+Invariant: one thread at a time calls `decode`, `truncate`, `state` and `set_state`; the other methods only
+read the vocabulary and may be called from any thread.
 """
 
 from collections.abc import Sequence
@@ -9,6 +9,8 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+
+from engine.sampling import Sampler, Sampling
 
 Rows = NDArray[np.float32]
 """Logits, one row per token that asked for them: shape (outputs, vocabulary)."""
@@ -46,6 +48,8 @@ class LanguageModel(Protocol):
     ctx: int
     vocabulary_size: int
     max_rows: int
+    rolls_back: bool
+    """Whether any end of a sequence can be forgotten, and nothing before it need be decoded again."""
     longest_piece: int
     """Bytes of the longest token: a text has at least its size divided by this many tokens."""
 
@@ -66,11 +70,24 @@ class LanguageModel(Protocol):
         they are truncated to 0.
         """
 
-    def truncate(self, slot: int, length: int) -> None:
-        """Forget what follows the first `length` tokens of a sequence.
+    def truncate(self, slot: int, length: int) -> int:
+        """Forget what follows the first `length` tokens of a sequence; how many are left.
 
-        Raises DecodeFailed; the sequence is then what it was.
+        That is `length` if the model rolls back. Otherwise it may be fewer, and those up to `length` have
+        to be decoded again. Raises DecodeFailed; the sequence is then empty, or what it was.
         """
+
+    def state(self, slot: int) -> bytes:
+        """What the model remembers of a sequence, to be given back with `set_state`."""
+
+    def set_state(self, slot: int, data: bytes, length: int) -> None:
+        """Replace a sequence by one of `length` tokens whose `state` this was.
+
+        Later logits are what they would have been there. Raises DecodeFailed; the sequence is then empty.
+        """
+
+    def sampler(self, sampling: Sampling) -> Sampler:
+        """What draws tokens by these parameters; `seed` is set."""
 
 
 def detokenize(model: LanguageModel, tokens: Sequence[int]) -> str:

@@ -14,27 +14,38 @@ import traceback
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import NoReturn
+from typing import NoReturn, get_args
 
 import click
 import uvicorn
 from pydantic import ValidationError
 
+from engine.calibration import calibrate
+from engine.checkpoints import CheckpointedModel
 from engine.config import EngineConfig
-from engine.errors import EngineError, Unavailable
+from engine.cost import Calibration
+from engine.draft_model import DraftModel, check_tokenizer
+from engine.errors import EngineError, ModelError, Unavailable
 from engine.fake_model import FakeModel
 from engine.language_model import LanguageModel
-from engine.model import LlamaModel, check_gguf, set_verbose
-from engine.pull import default_model
-from engine.selftest import is_deterministic
-from engine.server import Ready, create_app
-from engine.wire import EngineFacts
+from engine.model import LlamaModel, check_gguf, set_verbose, supports_gpu
+from engine.pull import cache_folder, default_model
+from engine.ready import Ready
+from engine.server import create_app
+from engine.stabilize import Drafting
+from engine.state_cache import DiskStore, MemoryStore, StateCache, Store
+from engine.wire import Algorithm, DraftSource, EngineFacts, Rule
 from engine.worker import Worker
 
 DEFAULTS = EngineConfig()
+MIB = 2**20
 NOT_DETERMINISTIC = (
     "warning: windows and single tokens were not seen to give equal logits with this model, cache type and "
     "context; exact mode may differ from plain generation"
+)
+NO_GPU = (
+    "warning: --gpu-layers is without effect: this llama.cpp was built for the CPU alone; install "
+    "llama-cpp-python built for the GPU"
 )
 
 
@@ -67,10 +78,13 @@ class Service(uvicorn.Server):
     def _run_model(self) -> None:
         try:
             model = load(self._engine_config)
-            facts = describe(model, deterministic=is_deterministic(model))
+            drafting = prepare(model, self._engine_config)
+            facts = describe(model, drafting)
             if not facts.deterministic:
                 print(NOT_DETERMINISTIC, file=sys.stderr, flush=True)
-            self._ready = Ready(Worker(model, self._engine_config.queue_depth), facts)
+            states = open_states(model, self._engine_config)
+            worker = Worker(model, self._engine_config.queue_depth, drafting, states)
+            self._ready = Ready(worker, facts, self._engine_config.slot_save_path)
             self._ready.worker.run()
         except EngineError as error:
             _say(str(error))
@@ -110,11 +124,49 @@ def load(config: EngineConfig) -> LanguageModel:
     if config.fake_model:
         return FakeModel(slots=config.slots, ctx=config.ctx, pass_ms=config.fake_pass_ms)
     set_verbose(config.verbose)
-    path = config.model or default_model(lambda line: print(line, file=sys.stderr, flush=True))
-    return LlamaModel(path, slots=config.slots, ctx=config.ctx, threads=config.threads, kv=config.kv)
+    if config.gpu_layers and not supports_gpu():
+        _tell(NO_GPU)
+    return _load_gguf(config.model or default_model(_tell), config)
 
 
-def describe(model: LanguageModel, *, deterministic: bool) -> EngineFacts:
+def _load_gguf(path: Path, config: EngineConfig) -> LanguageModel:
+    model = LlamaModel(
+        path,
+        slots=config.slots,
+        ctx=config.ctx,
+        threads=config.threads,
+        kv=config.kv,
+        gpu_layers=config.gpu_layers,
+    )
+    return model if model.rolls_back else CheckpointedModel(model)
+
+
+def prepare(model: LanguageModel, config: EngineConfig) -> Drafting:
+    """What `model` drafts with: what was measured of it, and a draft model. Raises ModelError."""
+    if config.fake_model:
+        return Drafting(Calibration(model.max_rows))
+    folder = cache_folder().parent / "calibration"
+    calibration = calibrate(model, folder, _tell)
+    if config.draft_model is None:
+        return Drafting(calibration)
+    draft_model = _load_gguf(config.draft_model, config)
+    check_tokenizer(draft_model, model)
+    token_ms = calibrate(draft_model, folder, _tell).pass_cost(1)
+    return Drafting(calibration, DraftModel(draft_model, token_ms))
+
+
+def open_states(model: LanguageModel, config: EngineConfig) -> StateCache:
+    """Where prefix states are parked. Raises ModelError."""
+    stores: list[Store] = [MemoryStore(config.cache_ram * MIB)] if config.cache_ram else []
+    if config.cache_dir:
+        try:
+            stores.append(DiskStore(config.cache_dir, config.cache_disk * MIB, model.facts))
+        except OSError as error:
+            raise ModelError(f"--cache-dir {config.cache_dir}: {error.strerror}; give a folder") from error
+    return StateCache(stores, model.facts, rolls_back=model.rolls_back)
+
+
+def describe(model: LanguageModel, drafting: Drafting) -> EngineFacts:
     """What `/props` says about the engine beside llama-server's fields."""
     return EngineFacts(
         version=_version(),
@@ -122,8 +174,13 @@ def describe(model: LanguageModel, *, deterministic: bool) -> EngineFacts:
         quantisation=model.facts.quantisation,
         kv_type=model.facts.kv_type,
         threads=model.facts.threads,
-        deterministic=deterministic,
-        algorithms=["anchor"],
+        deterministic=drafting.calibration.exact_width >= model.max_rows,
+        algorithms=list(get_args(Algorithm)),
+        exact_width=drafting.calibration.exact_width,
+        pass_cost_ms=drafting.calibration.pass_cost.as_table(),
+        rules=list(get_args(Rule)),
+        draft_sources=[name for name in get_args(DraftSource) if name != "model" or drafting.draft_model],
+        draft_model=drafting.draft_model.name if drafting.draft_model else None,
     )
 
 
@@ -144,13 +201,23 @@ def bind(host: str, port: int) -> socket.socket:
 
 @click.command(context_settings={"auto_envvar_prefix": "REDRAFT_ENGINE", "show_default": True})
 @click.option("--model", type=click.Path(path_type=Path), help="GGUF file  [default: SmolLM2-135M-Instruct]")
+@click.option(
+    "--draft-model",
+    type=click.Path(path_type=Path),
+    help="Smaller GGUF that drafts on request  [default: none]",
+)
 @click.option("--host", default=DEFAULTS.host)
 @click.option("--port", default=DEFAULTS.port, help="0 takes any free one.")
 @click.option("--slots", default=DEFAULTS.slots, help="Requests served at once.")
 @click.option("--ctx", default=DEFAULTS.ctx, help="Tokens in each slot.")
 @click.option("--threads", default=DEFAULTS.threads)
+@click.option("--gpu-layers", default=DEFAULTS.gpu_layers, help="Layers of the model to put onto a GPU.")
 @click.option("--kv", default=DEFAULTS.kv, help="Type of the KV cache: bf16, or f16 (not reproducible).")
 @click.option("--queue-depth", default=DEFAULTS.queue_depth, help="Waiting requests before 503.")
+@click.option("--slot-save-path", type=click.Path(path_type=Path), help="Folder for saved slots.")
+@click.option("--cache-ram", default=DEFAULTS.cache_ram, help="MiB for prefixes that slots lost; 0: none.")
+@click.option("--cache-dir", type=click.Path(path_type=Path), help="Folder that keeps such prefixes too.")
+@click.option("--cache-disk", default=DEFAULTS.cache_disk, help="MiB for that folder.")
 @click.option("--watch-stdin", is_flag=True, help="Exit when standard input ends.")
 @click.option("-v", "--verbose", is_flag=True, help="Show llama.cpp's log.")
 @click.option("--fake-model", is_flag=True, hidden=True)
@@ -164,8 +231,9 @@ def main(**options: object) -> None:
         raise click.UsageError(f"--{problem['loc'][0]}: {problem['msg']}".replace("_", "-")) from error
     try:
         listener = bind(config.host, config.port)
-        if config.model and not config.fake_model:
-            check_gguf(config.model)
+        for path in (config.model, config.draft_model):
+            if path and not config.fake_model:
+                check_gguf(path)
     except OSError as error:
         reason = str(error.strerror).partition(" (while")[0]  # create_server repeats the address there
         _fail(f"cannot listen on {config.host}:{config.port}: {reason}; choose another port")
@@ -180,6 +248,10 @@ def main(**options: object) -> None:
 def _fail(message: str) -> NoReturn:
     _say(message)
     sys.exit(2)
+
+
+def _tell(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
 
 
 def _say(message: str) -> None:

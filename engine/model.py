@@ -1,10 +1,10 @@
 """llama.cpp behind `LanguageModel`: the only module that imports the binding.
 
 Invariants: a sequence's tokens are appended at its own end, and the position is checked against
-llama.cpp's; a pass never exceeds `max_rows` (llama.cpp aborts the process beyond n_batch); a refused
-roll-back is an error, never ignored; the context is freed before the model. With flash attention,
-BF16 caches and integer-quantised weights a row's logits do not depend on the pass it was computed in
-(`engine.selftest` checks that at load).
+llama.cpp's; a pass never exceeds `max_rows` (llama.cpp aborts the process beyond n_batch); a sequence
+whose roll-back is refused is emptied, never left as it was; the context is freed before the model. With
+flash attention, BF16 caches and integer-quantised weights a row's logits do not depend on the pass it was
+computed in (`engine.selftest` checks that at load).
 """
 
 import ctypes
@@ -21,15 +21,20 @@ os.environ.setdefault("GOMP_SPINCOUNT", "300")
 import llama_cpp
 import numpy as np
 
+from engine.batch import Batch
 from engine.config import KvType
 from engine.errors import DecodeFailed, ModelError
 from engine.language_model import ModelFacts, Part, Rows
+from engine.llama_sampler import LlamaSampler
+from engine.sampling import Sampling
 
 MAX_ROWS = 128
 """Rows in one pass: enough to fill the CPU, few enough that a cancelled pass ends soon."""
 GGML_TYPE = {"bf16": 30, "f16": 1}
 """ggml's numbers; the binding names no BF16."""
 
+WHOLE = 0
+"""Flags of a sequence's state: all of it."""
 _ERROR_LEVEL = 4
 _errors: list[str] = []
 """The first error since this was cleared: llama.cpp names the cause first, then what failed for it."""
@@ -82,6 +87,11 @@ def requantise(source: Path, target: Path, threads: int) -> None:
         raise ModelError(f"model {source}: could not be converted to Q8_0 at {target}: {_reason()}")
 
 
+def supports_gpu() -> bool:
+    """Whether llama.cpp was built to put layers onto a GPU."""
+    return bool(llama_cpp.llama_supports_gpu_offload())
+
+
 def _reason() -> str:
     return _errors[0] if _errors else "llama.cpp gives no reason (-v shows its log)"
 
@@ -91,22 +101,28 @@ class LlamaModel:
 
     max_rows = MAX_ROWS
 
-    def __init__(self, path: Path, *, slots: int, ctx: int, threads: int, kv: KvType) -> None:
-        """Load the file; raises ModelError."""
+    def __init__(
+        self, path: Path, *, slots: int, ctx: int, threads: int, kv: KvType, gpu_layers: int = 0
+    ) -> None:
+        """Load the file; raises ModelError. So many of its layers go onto a GPU if llama.cpp can do that."""
         check_gguf(path)
         _errors.clear()
         llama_cpp.llama_backend_init()
         self.slots, self.ctx = slots, ctx
-        self._model = llama_cpp.llama_model_load_from_file(
-            os.fsencode(path), llama_cpp.llama_model_default_params()
-        )
+        gpu_layers *= supports_gpu()
+        params = llama_cpp.llama_model_default_params()
+        params.n_gpu_layers = gpu_layers
+        self._model = llama_cpp.llama_model_load_from_file(os.fsencode(path), params)
         if not self._model:
             raise ModelError(f"model {path}: cannot be loaded: {_reason()}")
-        self._refuse_what_cannot_roll_back(path)
+        self._refuse_what_cannot_be_served(path)
+        self.rolls_back = not (
+            llama_cpp.llama_model_is_recurrent(self._model) or llama_cpp.llama_model_is_hybrid(self._model)
+        )
         self._vocab = llama_cpp.llama_model_get_vocab(self._model)
         self.vocabulary_size = llama_cpp.llama_vocab_n_tokens(self._vocab)
         self._context = llama_cpp.llama_init_from_model(
-            self._model, _context_params(slots=slots, ctx=ctx, threads=threads, kv=kv)
+            self._model, _context_params(slots, ctx, threads, kv, on_gpu=gpu_layers > 0)
         )
         if not self._context:
             raise ModelError(f"model {path}: no context of {slots} x {ctx} tokens: {_reason()}")
@@ -116,22 +132,17 @@ class LlamaModel:
         self.longest_piece = max(
             len(self.piece(token, special=True)) for token in range(self.vocabulary_size)
         )
-        self._batch = _Batch(MAX_ROWS)
-        self.facts = self._read_facts(path, threads, kv)
+        self._batch = Batch(llama_cpp, MAX_ROWS)
+        self.facts = self._read_facts(path, threads, kv, gpu_layers)
 
-    def _refuse_what_cannot_roll_back(self, path: Path) -> None:
-        for predicate, kind in (
-            (llama_cpp.llama_model_is_recurrent, "recurrent"),
-            (llama_cpp.llama_model_is_hybrid, "hybrid"),
-            (llama_cpp.llama_model_has_encoder, "encoder"),
-        ):
-            if predicate(self._model):
-                raise ModelError(f"model {path}: {kind} models cannot roll a draft back; give another one")
+    def _refuse_what_cannot_be_served(self, path: Path) -> None:
+        if llama_cpp.llama_model_has_encoder(self._model):
+            raise ModelError(f"model {path}: encoder models do not continue a text; give another one")
         trained = llama_cpp.llama_model_n_ctx_train(self._model)
         if self.ctx > trained:
             raise ModelError(f"model {path}: made for {trained} tokens at most; lower --ctx {self.ctx}")
 
-    def _read_facts(self, path: Path, threads: int, kv: KvType) -> ModelFacts:
+    def _read_facts(self, path: Path, threads: int, kv: KvType, gpu_layers: int) -> ModelFacts:
         def special(token: int) -> str:
             return self.piece(token, special=True).decode("utf-8", "replace") if token >= 0 else ""
 
@@ -146,7 +157,8 @@ class LlamaModel:
             bos_token=special(llama_cpp.llama_vocab_bos(self._vocab)),
             eos_token=special(llama_cpp.llama_vocab_eos(self._vocab)),
             adds_bos=llama_cpp.llama_vocab_get_add_bos(self._vocab),
-            build_info=f"llama-cpp-python {llama_cpp.__version__}",
+            build_info=f"llama-cpp-python {llama_cpp.__version__}"
+            + (f", {gpu_layers} layers on GPU" if gpu_layers else ""),
         )
 
     def tokenize(self, text: str, *, add_special: bool = False, parse_special: bool = True) -> list[int]:
@@ -199,10 +211,56 @@ class LlamaModel:
         rows = np.ctypeslib.as_array(pointer, (ends[-1], self.vocabulary_size))
         return [rows[end - part.outputs : end] for part, end in zip(parts, ends, strict=True)]
 
-    def truncate(self, slot: int, length: int) -> None:
+    def truncate(self, slot: int, length: int) -> int:
         """See `LanguageModel`."""
-        if not llama_cpp.llama_memory_seq_rm(self._memory, slot, length, -1):
-            raise DecodeFailed(f"llama.cpp refused to roll slot {slot} back to {length} tokens")
+        if length and not llama_cpp.llama_memory_seq_rm(self._memory, slot, length, -1):
+            length = 0
+        if not length and not llama_cpp.llama_memory_seq_rm(self._memory, slot, -1, -1):
+            raise DecodeFailed(f"llama.cpp refused to empty slot {slot}")
+        self._lengths[slot] = length
+        return length
+
+    def sampler(self, sampling: Sampling) -> LlamaSampler:
+        """See `LanguageModel`."""
+        return LlamaSampler(llama_cpp, self.vocabulary_size, self.ctx, sampling)
+
+    def state(self, slot: int) -> bytes:
+        """See `LanguageModel`."""
+        return self._copy_state(slot, WHOLE)
+
+    def checkpoint(self, slot: int) -> bytes:
+        """See `ForwardOnly`."""
+        return self._copy_state(slot, llama_cpp.LLAMA_STATE_SEQ_FLAGS_PARTIAL_ONLY)
+
+    def _copy_state(self, slot: int, flags: int) -> bytes:
+        size = llama_cpp.llama_state_seq_get_size_ext(self._context, slot, flags)
+        buffer = np.empty(size, np.uint8)
+        pointer = buffer.ctypes.data_as(ctypes.POINTER(ctypes.c_uint8))
+        written = llama_cpp.llama_state_seq_get_data_ext(self._context, pointer, size, slot, flags)
+        if written != size:
+            raise DecodeFailed(f"llama.cpp gave {written} of {size} bytes of slot {slot}'s state")
+        return buffer.tobytes()
+
+    def set_state(self, slot: int, data: bytes, length: int) -> None:
+        """See `LanguageModel`."""
+        if length == 0:  # llama.cpp takes an empty state for nothing to do
+            self.truncate(slot, 0)
+            return
+        self._put_state(slot, data, length, WHOLE)
+
+    def return_to(self, slot: int, data: bytes, length: int) -> None:
+        """See `ForwardOnly`: the cache of a hybrid model's attention still has what the copy leaves out."""
+        self._put_state(slot, data, length, llama_cpp.LLAMA_STATE_SEQ_FLAGS_PARTIAL_ONLY)
+
+    def _put_state(self, slot: int, data: bytes, length: int, flags: int) -> None:
+        pointer = np.frombuffer(data, np.uint8).ctypes.data_as(ctypes.POINTER(ctypes.c_uint8))
+        read = llama_cpp.llama_state_seq_set_data_ext(self._context, pointer, len(data), slot, flags)
+        if flags != WHOLE:
+            llama_cpp.llama_memory_seq_rm(self._memory, slot, length, -1)
+        last = llama_cpp.llama_memory_seq_pos_max(self._memory, slot)
+        if read != len(data) or last != length - 1:
+            self.truncate(slot, 0)
+            raise DecodeFailed(f"llama.cpp refused a state of {len(data)} bytes for slot {slot}")
         self._lengths[slot] = length
 
     def close(self) -> None:
@@ -211,7 +269,7 @@ class LlamaModel:
         llama_cpp.llama_model_free(self._model)
 
 
-def _context_params(*, slots: int, ctx: int, threads: int, kv: KvType) -> object:
+def _context_params(slots: int, ctx: int, threads: int, kv: KvType, *, on_gpu: bool) -> object:
     params = llama_cpp.llama_context_default_params()
     params.n_ctx = ctx * slots
     params.n_seq_max = slots
@@ -221,41 +279,6 @@ def _context_params(*, slots: int, ctx: int, threads: int, kv: KvType) -> object
     params.type_k = params.type_v = GGML_TYPE[kv]
     params.kv_unified = False
     params.swa_full = True
+    params.offload_kqv = params.op_offload = on_gpu
     params.no_perf = True
     return params
-
-
-class _Batch:
-    """llama.cpp's batch over numpy arrays of our own, so that filling it is a few slice writes."""
-
-    def __init__(self, capacity: int) -> None:
-        self._token = np.zeros(capacity, np.int32)
-        self._position = np.zeros(capacity, np.int32)
-        self._sequence_count = np.ones(capacity, np.int32)
-        self._sequence = np.zeros(capacity, np.int32)
-        self._sequence_pointer = self._sequence.ctypes.data + 4 * np.arange(capacity, dtype=np.uintp)
-        self._wanted = np.zeros(capacity, np.int8)
-        int32, pointer = ctypes.POINTER(ctypes.c_int32), ctypes.POINTER(ctypes.POINTER(ctypes.c_int32))
-        self.struct = llama_cpp.llama_batch(
-            n_tokens=0,
-            token=self._token.ctypes.data_as(int32),
-            embd=None,
-            pos=self._position.ctypes.data_as(int32),
-            n_seq_id=self._sequence_count.ctypes.data_as(int32),
-            seq_id=self._sequence_pointer.ctypes.data_as(pointer),
-            logits=self._wanted.ctypes.data_as(ctypes.POINTER(ctypes.c_int8)),
-        )
-
-    def clear(self) -> None:
-        self.struct.n_tokens = 0
-
-    def add(self, part: Part, position: int) -> None:
-        start, end = self.struct.n_tokens, self.struct.n_tokens + len(part.tokens)
-        if end > len(self._token):
-            raise DecodeFailed(f"a pass of {end} rows is above the limit of {len(self._token)}")
-        self._token[start:end] = part.tokens
-        self._position[start:end] = np.arange(position, position + len(part.tokens))
-        self._sequence[start:end] = part.slot
-        self._wanted[start:end] = 0
-        self._wanted[end - part.outputs : end] = 1
-        self.struct.n_tokens = end

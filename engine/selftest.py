@@ -1,39 +1,90 @@
-"""Whether this model, on this machine, gives the same logits in windows as one token at a time.
+"""What this model does on this machine: how wide a pass may be and stay exact, and what passes cost.
 
-Invariant: bit for bit, or `deterministic` is false; false too where the context is too small to try it.
-Slot 0 is used and left empty.
+Invariant: `exact_width` counts bit for bit, and only what was tried; the sequences are left empty.
 """
+
+import time
+from itertools import takewhile
 
 import numpy as np
 
-from engine.language_model import LanguageModel, Part
+from engine.language_model import LanguageModel, Part, Rows
 
-PREFIX = 33
-CUTS = ((64, 31, 8, 1, 1), (31, 8, 1, 1))
-"""Two of the widest passes follow the prefix, and the end of each is decoded again in these. Kernels change
-at 64 rows, for rows left over from fours, and at 256 used cells, which all cuts of the second are beyond."""
-
-
-def is_deterministic(model: LanguageModel) -> bool:
-    """Compare passes of `max_rows`, the widest in use, with narrower ones down to one row."""
-    ends = [PREFIX + (index + 1) * model.max_rows for index in range(len(CUTS))]
-    tokens = [(7919 * (index + 1)) % model.vocabulary_size for index in range(ends[-1])]
-    if model.ctx < len(tokens):
-        return False
-    model.truncate(0, 0)
-    model.decode([Part(0, tokens[:PREFIX], 0)])
-    same = all(_whole_equals_cuts(model, tokens[:end], cuts) for end, cuts in zip(ends, CUTS, strict=True))
-    model.truncate(0, 0)
-    return same
+SERIAL = 8
+"""Tokens decoded one by one, which the ends of windows are compared with."""
+WIDTHS = (2, 3, 8, 31, 64)
+"""Kernels change at two rows, for rows left over from fours, at eight, and at 64; and the widest is tried."""
+DEPTHS = (0, 260, 516)
+"""Used cells before the serial tokens, at least: kernels change beyond 256, and perhaps beyond 512."""
+MOST_CELLS = DEPTHS[-1] + SERIAL
+COST_SIZES = (1, 4, 8, 12, 16, 24, 32, 48, 64)
+COST_REPEATS = 3
+COST_BUDGET_S = 3.0
+"""Beyond this much time in all, passes are measured once."""
 
 
-def _whole_equals_cuts(model: LanguageModel, tokens: list[int], cuts: tuple[int, ...]) -> bool:
-    """Decode the last `max_rows` of `tokens`, which the model does not have yet, both ways."""
-    whole = model.decode([Part(0, tokens[-model.max_rows :], sum(cuts))])[0].copy()
-    place = len(tokens) - sum(cuts)
-    model.truncate(0, place)
-    cut = []
-    for size in cuts:
-        cut.append(model.decode([Part(0, tokens[place : place + size], size)])[0].copy())
-        place += size
-    return np.array_equal(whole, np.concatenate(cut))
+def exact_width(model: LanguageModel) -> int:
+    """Rows of the widest pass whose logits are those of serial decoding; 1 where the context has no room."""
+    widths = [*(width for width in WIDTHS if width < model.max_rows), model.max_rows]
+    ends = sorted({min(max(depth, model.max_rows) + SERIAL, model.ctx) for depth in DEPTHS})
+    if ends[0] < model.max_rows + SERIAL:
+        return 1
+    _clear(model)
+    tokens = [(7919 * (place + 1)) % model.vocabulary_size for place in range(ends[-1])]
+    for start, end in zip([0, *ends], ends, strict=False):
+        _fill(model, tokens[start : end - SERIAL])
+        widths = _exact_widths(model, tokens[:end], widths)
+    _clear(model)
+    return max(widths, default=1)
+
+
+def _exact_widths(model: LanguageModel, tokens: list[int], widths: list[int]) -> list[int]:
+    """Those of `widths`, up to the first that fails, that the end of `tokens` can be decoded in.
+
+    The model has all of `tokens` but the serial ones, and has them all afterwards.
+    """
+    serial = np.concatenate([_rows(model, [token], 1) for token in tokens[-SERIAL:]])
+
+    def is_exact(width: int) -> bool:
+        outputs = min(width, SERIAL)
+        start = len(tokens) - width
+        _fill(model, tokens[model.truncate(0, start) : start])
+        return np.array_equal(_rows(model, tokens[-width:], outputs), serial[-outputs:])
+
+    return list(takewhile(is_exact, widths))
+
+
+def _fill(model: LanguageModel, tokens: list[int]) -> None:
+    for start in range(0, len(tokens), model.max_rows):
+        model.decode([Part(0, tokens[start : start + model.max_rows], 0)])
+
+
+def _rows(model: LanguageModel, tokens: list[int], outputs: int) -> Rows:
+    return model.decode([Part(0, tokens, outputs)])[0].copy()
+
+
+def _clear(model: LanguageModel) -> None:
+    for slot in range(model.slots):
+        model.truncate(slot, 0)
+
+
+def pass_costs(model: LanguageModel) -> dict[int, float]:
+    """Milliseconds of a pass by its rows, all with logits.
+
+    The least of a few: what else a machine does adds to a pass and takes nothing from it.
+    """
+    sizes = [size for size in COST_SIZES if size <= min(model.max_rows, model.ctx - 1)]
+    times: dict[int, list[float]] = {size: [] for size in sizes}
+    _clear(model)
+    _fill(model, [1])
+    started = time.perf_counter()
+    for repeat in range(COST_REPEATS):
+        if repeat and time.perf_counter() - started > COST_BUDGET_S / COST_REPEATS:
+            break
+        for size in sizes:
+            before = time.perf_counter()
+            model.decode([Part(0, [1] * size, size)])
+            times[size].append(1000 * (time.perf_counter() - before))
+            model.truncate(0, 1)
+    _clear(model)
+    return {size: min(values) for size, values in times.items()}

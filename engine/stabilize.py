@@ -1,128 +1,84 @@
-"""The published stale-answer replay ("anchor"), as a state machine between passes.
+"""Which decoding serves a request, and what it may draft with.
 
-Invariant: `window` is what the next pass must decode; its first token is decided already. `consume`
-takes the logits of what was decoded and decides everything they can tell, so no logits outlive a
-pass. With tau 0 the decided tokens are those of plain greedy generation, whatever the draft; an empty
-draft is plain generation.
+Invariant: in exact mode no draft changes a token; without a draft there is plain generation.
 """
 
 from collections.abc import Callable, Sequence
-from itertools import accumulate, takewhile
-from typing import NamedTuple
+from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
-from engine.acceptance import Tolerance
-from engine.language_model import Rows
-from engine.wire import Stabilize
-
-
-class Decision(NamedTuple):
-    """A token, the draft index it was held from (or -1), and whether a draft token was rejected for it."""
-
-    token: int
-    source: int
-    diverged: bool = False
+from engine.adaptive import AdaptiveReplay
+from engine.alignment import Alignment
+from engine.anchor import AnchorReplay
+from engine.cost import Calibration
+from engine.decoding import Decoding
+from engine.draft import LookupSource, Source, StaleSource
+from engine.draft_model import DraftModel, ModelSource
+from engine.errors import InvalidRequest
+from engine.wire import DraftSource, Stabilize
 
 
-class AnchorReplay:
-    """Replay of one draft: anchored windows of it while they hold, serial decoding in between."""
+@dataclass(frozen=True)
+class Drafting:
+    """What a loaded engine drafts with."""
 
-    def __init__(self, request: Stabilize, is_end: Callable[[int], bool]) -> None:
-        self._draft = request.old_output
-        self._draft_text = _as_text(request.old_output)
-        self._horizon = request.horizon
-        self._anchor_len = request.anchor_len
-        self._tolerance = Tolerance(request.tau, request.floor)
-        self._strict = _covered(request.strict, len(self._draft))
-        self._is_end = is_end
-        self._decided: list[int] = []
-        self._next = self._anchored_at(0)
-        """The draft index that comes next while anchored, None while not."""
-        self._diverged_at = 0
-        self.window: list[int] = []
-        self.kept = 0
-        """How many tokens of the last window stand; the rest is to be rolled back."""
+    calibration: Calibration
+    draft_model: DraftModel | None = None
 
-    def consume(self, rows: Rows) -> list[Decision]:
-        """Judge the window by its logits (at first: the prompt's last row) and decide what follows.
-
-        The window may have been decoded in part: as many tokens as there are rows.
-        """
-        held: list[Decision] = []
-        for row in rows[:-1] if self.window else ():
-            if not self._holds(row):
-                break
-            held.append(self._hold())
-        self.kept = 1 + len(held) if self.window else 0
-        decision = self._decide(rows[len(held)])
-        self.window = self._window(decision)
-        return [*held, decision]
-
-    def _holds(self, row: NDArray[np.float32]) -> bool:
-        assert self._next is not None
-        return self._tolerance.holds(row, self._draft[self._next], strict=self._strict[self._next])
-
-    def _hold(self) -> Decision:
-        assert self._next is not None
-        decision = Decision(self._draft[self._next], self._next)
-        self._decided.append(decision.token)
-        self._next = self._anchored_at(self._next + 1)
-        return decision
-
-    def _decide(self, row: NDArray[np.float32]) -> Decision:
-        """The token at the place whose logits are known but which no window has reached."""
-        diverged = False
-        if self._next is not None:
-            if self._holds(row):
-                return self._hold()
-            diverged, self._diverged_at, self._next = True, self._next, None
-        token = int(np.argmax(row))
-        self._decided.append(token)
-        self._next = self._find_anchor()
-        return Decision(token, -1, diverged)
-
-    def _window(self, decision: Decision) -> list[int]:
-        """A held token goes on with the draft, up to where the draft may end; any other goes alone."""
-        if decision.source < 0:
-            return [decision.token]
-        start = decision.source + 1
-        rest = self._draft[start : start + self._horizon - 1]
-        return [decision.token, *takewhile(lambda token: not self._is_end(token), rest)]
-
-    def _find_anchor(self) -> int | None:
-        """The draft index after the last decided tokens, searched from the divergence on, then before."""
-        if len(self._decided) < self._anchor_len:
-            return None
-        pattern = _as_text(self._decided[-self._anchor_len :])
-        start = self._draft_text.find(pattern, self._diverged_at)
-        if start < 0:
-            start = self._draft_text.find(pattern)
-        return self._anchored_at(start + self._anchor_len) if start >= 0 else None
-
-    def _anchored_at(self, place: int) -> int | None:
-        """`place`, unless the draft ends there and leaves nothing to be anchored to."""
-        return place if place < len(self._draft) else None
+    @property
+    def spent_ms(self) -> float:
+        """Time in passes of the draft model so far."""
+        return self.draft_model.spent_ms if self.draft_model else 0.0
 
 
-def _as_text(tokens: Sequence[int]) -> str:
-    """One character a token, so that str.find searches for tokens."""
-    return "".join(map(chr, tokens))
+def decoding_for(
+    request: Stabilize | None,
+    drafting: Drafting,
+    prompt: Sequence[int],
+    limit: int,
+    slot: int,
+    is_end: Callable[[int], bool],
+) -> Decoding:
+    """The greedy decoding that `request` asks for; None is plain generation.
+
+    `limit` is the most tokens that the answer may have, `slot` where it is made.
+    """
+    request = request or Stabilize(tau=0, floor=0)
+    if request.algorithm == "anchor":
+        return AnchorReplay(request, is_end)
+    names = draft_sources(request)
+    alignment = Alignment(request.old_output if "stale" in names else [])
+    sources: list[Source] = [StaleSource(alignment)]
+    if "lookup" in names:
+        sources.append(LookupSource(prompt, limit))
+    if "model" in names and drafting.draft_model:
+        sources.append(ModelSource(drafting.draft_model, slot, prompt))
+    return AdaptiveReplay(request, alignment, sources, drafting.calibration.pass_cost, limit, is_end)
 
 
-def _covered(ranges: Sequence[tuple[int, int]], length: int) -> list[bool]:
-    """For each index below `length`, whether a range covers it; linear however the ranges overlap."""
-    steps = [0] * (length + 1)
-    for a, b in ranges:
-        steps[min(a, length)] += 1
-        steps[min(b, length)] -= 1
-    return [depth > 0 for depth in accumulate(steps)]
+def check(request: Stabilize, drafting: Drafting) -> None:
+    """Raise InvalidRequest for what cannot be drafted from."""
+    sources = request.draft_sources or []
+    if "model" in sources and not drafting.draft_model:
+        raise InvalidRequest(
+            "redraft_stabilize.draft_sources: this engine has no draft model; start it with --draft-model"
+        )
+    if request.algorithm == "anchor" and {*sources} - {"stale"}:
+        raise InvalidRequest(
+            "redraft_stabilize.draft_sources: anchor drafts from the old answer alone; use adaptive"
+        )
 
 
-def plain() -> Stabilize:
-    """The request that makes a replay plain generation."""
-    return Stabilize(tau=0, floor=0)
+def draft_sources(request: Stabilize) -> Sequence[DraftSource]:
+    """What a request drafts from."""
+    if request.draft_sources is not None:
+        return request.draft_sources
+    return ["stale", "lookup"] if request.old_output else []
+
+
+def most_rows(request: Stabilize | None, drafting: Drafting, max_rows: int) -> int:
+    """The widest pass that may hold a window with drafts: exactness is kept up to `exact_width`."""
+    exact = request is None or request.exact
+    return min(max_rows, drafting.calibration.exact_width) if exact else max_rows
 
 
 def held_fraction(sources: Sequence[int]) -> float:

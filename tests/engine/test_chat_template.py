@@ -31,6 +31,13 @@ def test_special_tokens_and_messages_cannot_be_replaced() -> None:
     assert render(facts("{{ bos_token }}{{ messages | length }}"), MESSAGES, replaced) == "<s>1"
 
 
+def test_parts_and_missing_content_become_text() -> None:
+    parts = [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]
+    messages = [Message(role="user", content=parts), Message(role="assistant")]
+    template = "{% for m in messages %}[{{ m.content }}]{% endfor %}"
+    assert render(facts(template), messages, {}) == "[a\nb][]"
+
+
 @pytest.mark.parametrize(("adds_bos", "prompt"), [(True, "a"), (False, "<s>a")])
 def test_a_bos_that_the_tokenizer_adds_is_not_written_twice(adds_bos: bool, prompt: str) -> None:
     assert render(facts("{{ bos_token }}a", adds_bos=adds_bos), MESSAGES, {}) == prompt

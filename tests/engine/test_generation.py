@@ -69,6 +69,7 @@ def test_exact_mode_equals_plain_generation_for_any_draft(
                 "floor": 0,
                 "horizon": data.draw(st.integers(1, 40)),
                 "anchor_len": data.draw(st.integers(1, 4)),
+                "algorithm": data.draw(st.sampled_from(["adaptive", "anchor"])),
             },
         ).result
         assert result.tokens == result.redraft_emitted == plain
@@ -94,7 +95,8 @@ def test_a_split_character_comes_whole_or_not_at_all(n_predict: int, complete: C
 )
 def test_a_stop_string_ends_streamed_and_whole_answers_alike(draft: str, complete: Callable) -> None:
     model = echo("h i j k l m n")
-    stabilize = {"old_output": model.tokenize(draft), "tau": 0, "floor": 0} if draft else None
+    exact = {"tau": 0, "floor": 0, "algorithm": "anchor"}
+    stabilize = {"old_output": model.tokenize(draft), **exact} if draft else None
     body = {"prompt": chat(model), "stop": ["k l m"], "redraft_stabilize": stabilize, "return_tokens": True}
     whole = complete(Worker(model, 4), **body).result
     streamed = complete(Worker(model, 4), **body, stream=True)
@@ -103,6 +105,7 @@ def test_a_stop_string_ends_streamed_and_whole_answers_alike(draft: str, complet
     assert whole.stop_type == streamed.result.stop_type == "word"
     assert [token for chunk in streamed.chunks for token in chunk.tokens] == whole.tokens
     assert model.piece(whole.tokens[-1]) == b"m"
+    assert whole.tokens_cached <= len(chat(model)) + whole.tokens_predicted
 
 
 def test_a_streamed_answer_tells_each_token_and_source_once(complete: Callable) -> None:
@@ -135,6 +138,43 @@ def test_an_end_token_is_neither_in_the_text_nor_in_what_was_emitted(complete: C
         assert (result.stop_type, result.tokens_predicted) == ("eos", 1)
 
 
+@pytest.mark.parametrize("stream", [False, True])
+def test_an_end_token_that_follows_in_the_prompt_ends_the_answer_like_any_other(
+    stream: bool, complete: Callable
+) -> None:
+    text = "the plan of the team " * 20
+    model = echo(text + "ends")
+    told = complete(
+        Worker(model, 4),
+        prompt=chat(model, text + "ends"),
+        stream=stream,
+        redraft_stabilize={"tau": 0, "floor": 0, "draft_sources": ["lookup"]},
+    )
+    content = "".join(chunk.content for chunk in told.chunks) + told.result.content
+    assert (content, told.result.stop_type) == (text + "ends", "eos")
+    assert told.result.redraft_emitted == model.tokenize(text + "ends")
+    assert told.result.redraft_drafted["lookup"] > 20
+    assert set(told.result.redraft_src) <= {-1}
+    assert told.result.redraft_passes < 70
+
+
+def test_drafted_tokens_are_counted_by_source(complete: Callable) -> None:
+    model = echo("the new plan " + "-".join(map(str, range(60))))
+    draft = model.tokenize("the old plan " + "-".join(map(str, range(60))))
+    for algorithm in ("adaptive", "anchor"):
+        result = complete(
+            Worker(model, 4),
+            prompt=chat(model),
+            redraft_stabilize={"old_output": draft, "tau": 0, "floor": 0, "algorithm": algorithm},
+        ).result
+        drafted = sum(result.redraft_drafted.values())
+        decided = result.redraft_rows - result.redraft_wasted_rows - drafted
+        fused = algorithm == "adaptive"
+        assert result.redraft_passes - fused <= decided <= result.redraft_passes
+        assert result.redraft_drafted["stale"] > 9
+        assert result.redraft_host_ms >= 0
+
+
 def test_eos_ids_of_the_request_end_the_answer(complete: Callable) -> None:
     model = echo("one two three")
     eos = model.tokenize(" two")
@@ -151,7 +191,11 @@ def test_a_draft_longer_than_max_tokens_stops_at_max_tokens(complete: Callable) 
     result = complete(
         Worker(model, 4),
         prompt=chat(model),
-        redraft_stabilize={"old_output": model.tokenize("a b c d e f g h"), "max_tokens": 5},
+        redraft_stabilize={
+            "old_output": model.tokenize("a b c d e f g h"),
+            "max_tokens": 5,
+            "algorithm": "anchor",
+        },
     ).result
     assert (result.tokens_predicted, result.stop_type, result.truncated) == (5, "limit", False)
     assert (result.redraft_passes, result.redraft_rows, result.redraft_wasted_rows) == (1, 4, 0)
@@ -191,10 +235,9 @@ def test_no_tokens_asked_for_fills_the_cache_only(complete: Callable) -> None:
         pytest.param(
             {"prompt": [5, 10**6]}, r"prompt\[1\]: 1000000 is above", id="token out of the vocabulary"
         ),
-        pytest.param({"prompt": "a", "temperature": 0.1}, "temperature: only greedy", id="sampling"),
         pytest.param(
             {"prompt": "a", "temperature": 1, "redraft_stabilize": {}},
-            "temperature: only greedy",
+            "temperature: redraft_stabilize replays greedy",
             id="sampling with a draft",
         ),
         pytest.param({"prompt": "a", "id_slot": 2}, "id_slot: 2 is not one of the 2", id="no such slot"),

@@ -5,11 +5,15 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import get_args
 
 import httpx
 import pytest
 
-from engine.main import bind
+from engine.config import EngineConfig
+from engine.main import bind, describe, prepare
+from engine.model import LlamaModel
+from engine.wire import Rule
 
 
 def run(*arguments: str, **options: object) -> "subprocess.CompletedProcess[str]":
@@ -64,7 +68,14 @@ def test_a_host_that_is_none_is_one_line_and_exit_2() -> None:
 
 @pytest.mark.parametrize(
     "arguments",
-    [["--slots", "0"], ["--port", "70000"], ["--kv", "q4"], ["--frobnicate"]],
+    [
+        ["--slots", "0"],
+        ["--port", "70000"],
+        ["--kv", "q4"],
+        ["--slot-save-path", "/nowhere"],
+        ["--cache-ram", "-1"],
+        ["--frobnicate"],
+    ],
     ids=lambda arguments: arguments[0],
 )
 def test_a_wrong_option_is_named_with_exit_2(arguments: list[str]) -> None:
@@ -73,9 +84,68 @@ def test_a_wrong_option_is_named_with_exit_2(arguments: list[str]) -> None:
     assert arguments[0] in done.stderr
 
 
+def test_a_cache_folder_that_is_none_is_one_line_and_exit_2(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    done = run("--fake-model", "--port", "0", "--cache-dir", str(tmp_path / "file"))
+    assert done.returncode == 2
+    assert done.stderr == f"redraft-engine: --cache-dir {tmp_path}/file: File exists; give a folder\n"
+
+
+def test_prefixes_outlive_the_process_in_a_cache_folder(launch: Callable, tmp_path: Path) -> None:
+    prompt = {"prompt": [n % 200 for n in range(90)], "n_predict": 1}
+    cached = []
+    for _ in range(2):
+        engine = launch("engine.main", "--fake-model", "--cache-ram", "0", "--cache-dir", str(tmp_path))
+        for body in (prompt, {"prompt": [7] * 50, "n_predict": 1}):
+            result = httpx.post(engine.url + "/completion", json=body).json()
+            cached.append(result["timings"]["cache_n"])
+        engine.process.stdin.close()
+        engine.process.wait(10)
+    assert cached == [0, 0, 89, 0]
+
+
 def test_options_come_from_the_environment_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("REDRAFT_ENGINE_SLOTS", "0")
     assert "--slots" in run("--fake-model", "--port", "0").stderr
+
+
+def test_what_was_measured_and_what_can_be_asked_for_is_published(launch: Callable) -> None:
+    facts = httpx.get(launch("engine.main", "--fake-model").url + "/props").json()["redraft"]
+    assert (facts["deterministic"], facts["exact_width"]) == (True, 256)
+    assert facts["algorithms"] == ["adaptive", "anchor"]
+    assert facts["rules"] == list(get_args(Rule))
+    assert (facts["draft_sources"], facts["draft_model"]) == (["stale", "lookup"], None)
+    costs = {int(rows): cost for rows, cost in facts["pass_cost_ms"].items()}
+    assert costs[64] > costs[8] > costs[1] > 0
+
+
+def test_a_draft_model_is_loaded_checked_and_published(
+    real_model: Path,
+    without_layers: Callable,
+    llama: LlamaModel,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr("engine.calibration.exact_width", lambda model: model.max_rows)
+    monkeypatch.setattr("engine.calibration.pass_costs", lambda _: {1: 7.5})
+    config = EngineConfig(model=real_model, draft_model=without_layers(2), ctx=140)
+    facts = describe(llama, prepare(llama, config))
+    assert (facts.draft_sources, facts.draft_model) == (["stale", "lookup", "model"], "2-layers")
+    assert facts.deterministic
+    assert len([*(tmp_path / "redraft" / "calibration").iterdir()]) == 2
+
+
+def test_a_draft_model_with_another_tokenizer_is_one_line_and_exit_2(
+    real_model: Path, without_layers: Callable
+) -> None:
+    other = without_layers(1, {5: "<other>"})
+    done = run("--port", "0", "--model", str(real_model), "--draft-model", str(other), "--ctx", "140")
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1].startswith(
+        f"redraft-engine: draft model {other}: its tokenizer is not that of {real_model}: "
+        "token 5 is b'<other>', not b'"
+    )
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "SIGINT"])

@@ -54,10 +54,17 @@ def misleading(case: dict[str, list[int]]) -> dict[str, list[int]]:
     }
 
 
+def anchored(case: dict[str, list[int]]) -> dict[str, list[int]]:
+    """Some of them again, for the other algorithm."""
+    return {
+        f"anchor: {name}": misleading(case)[name] for name in ("stale", "doubled", "random", "interleaved")
+    }
+
+
 def test_exact_mode_equals_plain_generation(
     case: dict[str, list[int]], llama: LlamaModel, submit: Callable
 ) -> None:
-    """Twelve drafts that mislead, two slots busy at a time, over whatever the slots had cached before."""
+    """Drafts that mislead, two slots busy at a time, over whatever the slots had cached before."""
     for slot in range(2):
         llama.truncate(slot, 0)
     worker = Worker(llama, 20)
@@ -66,9 +73,15 @@ def test_exact_mode_equals_plain_generation(
             worker,
             prompt=case["prompt"],
             n_predict=LIMIT,
-            redraft_stabilize={"old_output": draft, "tau": 0, "floor": 0, "horizon": (7, 16, 64)[number % 3]},
+            redraft_stabilize={
+                "old_output": draft,
+                "tau": 0,
+                "floor": 0,
+                "horizon": (7, 16, 64)[number % 3],
+                "algorithm": "adaptive" if number < 12 else "anchor",
+            },
         )[1]
-        for number, (name, draft) in enumerate(misleading(case).items())
+        for number, (name, draft) in enumerate([*misleading(case).items(), *anchored(case).items()])
     }
     while not all(it.outcomes for it in told.values()):
         worker.step()

@@ -6,45 +6,79 @@ import pytest
 from engine.fake_model import FakeModel
 from engine.language_model import Part, Rows
 from engine.model import LlamaModel
-from engine.selftest import is_deterministic
+from engine.selftest import COST_SIZES, exact_width, pass_costs
 
 
 class Model(FakeModel):
     max_rows = 128
 
 
-def test_a_model_whose_rows_depend_on_the_sequence_alone_passes() -> None:
-    model = Model(ctx=512)
-    model.decode([Part(0, [1, 2, 3], 0)])
-    assert is_deterministic(model)
-    assert model._sequences == [[]]
+def test_a_model_whose_rows_depend_on_the_sequence_alone_is_exact_at_any_width() -> None:
+    model = Model(ctx=1024, slots=2)
+    model.decode([Part(0, [1, 2, 3], 0), Part(1, [4], 0)])
+    assert exact_width(model) == 128
+    assert model._sequences == [[], []]
 
 
-def test_a_context_that_is_too_small_to_try_it_does_not_pass() -> None:
-    assert is_deterministic(Model(ctx=289))
-    assert not is_deterministic(Model(ctx=288))
+def test_a_context_that_is_too_small_to_try_it_is_exact_at_one_row() -> None:
+    assert exact_width(Model(ctx=136)) == 128
+    assert exact_width(Model(ctx=135)) == 1
 
 
-@pytest.mark.parametrize(
-    ("rows", "beyond"),
-    [*((rows, False) for rows in (1, 8, 31, 64, 128)), *((rows, True) for rows in (1, 8, 31, 128))],
-)
-def test_one_bit_that_depends_on_the_window_is_found(rows: int, beyond: bool) -> None:
+def drifting(rows: int, beyond: int, until: int = 10**6) -> FakeModel:
+    """A model with one wrong bit in passes of `rows` and more that end between so many cells."""
+
     class Drifting(Model):
         def decode(self, parts: list[Part]) -> list[Rows]:  # type: ignore[override]
             results = super().decode(parts)
-            if len(parts[0].tokens) == rows and (len(self._sequences[0]) > 256) == beyond:
-                results[0][0, 5] = np.nextafter(results[0][0, 5], np.float32(9))
+            inside = beyond < len(self._sequences[0]) <= until
+            if len(parts[0].tokens) >= rows and inside and results[0].size:
+                results[0][-1, 5] = np.nextafter(results[0][-1, 5], np.float32(9))
             return results
 
-    assert not is_deterministic(Drifting(ctx=512))
+    return Drifting(ctx=1024)
 
 
-def test_the_default_model_with_bf16_caches_passes(llama: LlamaModel) -> None:
-    assert is_deterministic(llama)
+@pytest.mark.parametrize("beyond", [0, 256, 512])
+@pytest.mark.parametrize(
+    ("rows", "width"), [(2, 1), (3, 2), (4, 3), (9, 8), (32, 31), (65, 64), (128, 64), (129, 128)]
+)
+def test_the_width_is_the_last_before_one_bit_differs(rows: int, width: int, beyond: int) -> None:
+    assert exact_width(drifting(rows, beyond)) == width
 
 
-def test_the_default_model_with_f16_caches_does_not_pass(real_model: Path) -> None:
+@pytest.mark.parametrize(("beyond", "until"), [(0, 256), (256, 512), (512, 768)])
+def test_each_number_of_cells_is_tried(beyond: int, until: int) -> None:
+    assert exact_width(drifting(4, beyond, until)) == 3
+
+
+def test_a_serial_row_that_differs_from_all_windows_leaves_one_row() -> None:
+    class Split(Model):
+        def decode(self, parts: list[Part]) -> list[Rows]:  # type: ignore[override]
+            results = super().decode(parts)
+            if len(parts[0].tokens) == 1 and len(self._sequences[0]) > 256:
+                results[0][-1, 5] += 1
+            return results
+
+    assert exact_width(Split(ctx=1024)) == 1
+
+
+def test_costs_are_measured_for_the_sizes_that_fit() -> None:
+    assert list(pass_costs(Model(ctx=1024))) == list(COST_SIZES)
+    model = Model(ctx=14)
+    costs = pass_costs(model)
+    assert list(costs) == [1, 4, 8, 12]
+    assert all(cost > 0 for cost in costs.values())
+    assert model._sequences == [[]]
+
+
+def test_the_default_model_is_exact_with_bf16_caches(llama: LlamaModel) -> None:
+    assert exact_width(llama) == llama.max_rows
+    costs = pass_costs(llama)
+    assert costs[64] > costs[1]
+
+
+def test_the_default_model_is_not_exact_with_f16_caches(real_model: Path) -> None:
     model = LlamaModel(real_model, slots=1, ctx=512, threads=2, kv="f16")
-    assert not is_deterministic(model)
+    assert exact_width(model) == 1
     model.close()

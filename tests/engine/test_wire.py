@@ -1,7 +1,7 @@
 import pytest
 from pydantic import BaseModel, ValidationError
 
-from engine.wire import ApplyTemplateRequest, CompletionRequest, DetokenizeRequest, Stabilize
+from engine.wire import ApplyTemplateRequest, CompletionRequest, DetokenizeRequest, Message, Stabilize
 
 
 @pytest.mark.parametrize(
@@ -57,3 +57,53 @@ def test_unknown_fields_are_ignored_as_llama_server_does() -> None:
 
 def test_a_request_is_greedy_unless_it_asks_otherwise() -> None:
     assert CompletionRequest(prompt="a").temperature == 0
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        ("a", "a"),
+        ([{"type": "text", "text": "a"}, {"type": "text", "text": "b"}], "a\nb"),
+        ([], ""),
+        (None, ""),
+    ],
+)
+def test_a_messages_text_is_its_content(content: object, text: str) -> None:
+    assert Message.model_validate({"role": "assistant", "content": content}).text == text
+
+
+@pytest.mark.parametrize(
+    ("message", "problem"),
+    [
+        ({"role": "user", "content": None}, "content is missing"),
+        ({"role": "user"}, "content is missing"),
+        ({"role": "user", "content": [{"type": "image_url"}]}, "'text'"),
+        ({"role": "user", "content": [{"type": "text"}]}, "text"),
+        ({"role": "user", "content": [{"type": "text", "text": "\ud800"}]}, "surrogate"),
+    ],
+)
+def test_a_message_that_says_nothing_readable_is_refused(message: dict, problem: str) -> None:
+    with pytest.raises(ValidationError, match=problem):
+        Message.model_validate(message)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"temperature": -1},
+        {"temperature": float("inf")},
+        {"top_k": -2},
+        {"top_p": 1.1},
+        {"min_p": -0.1},
+        {"repeat_penalty": 0},
+        {"repeat_last_n": -2},
+        {"n_probs": -1},
+        {"prompt_probs_tail": -1},
+        {"grammar": 5},
+        {"json_schema": []},
+    ],
+    ids=lambda wrong: next(iter(wrong)),
+)
+def test_a_parameter_that_cannot_be_right_is_refused(wrong: dict) -> None:
+    with pytest.raises(ValidationError, match=next(iter(wrong))):
+        CompletionRequest.model_validate({"prompt": "a", **wrong})

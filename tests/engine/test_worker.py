@@ -1,5 +1,6 @@
 import threading
 from collections.abc import Callable
+from itertools import pairwise
 
 import pytest
 from hypothesis import settings
@@ -10,8 +11,9 @@ from engine.errors import DecodeFailed, EngineError, Unavailable
 from engine.fake_model import FakeModel
 from engine.generation import Job
 from engine.language_model import Part
+from engine.slots import Erase
 from engine.wire import CompletionRequest, CompletionResult
-from engine.worker import Erase, Worker
+from engine.worker import Worker
 
 
 def endless(**options: object) -> FakeModel:
@@ -38,6 +40,28 @@ def test_slots_share_each_pass(submit: Callable) -> None:
         [1, 1]
     ] * 2
     assert idle(worker)
+
+
+@pytest.mark.parametrize("draft", [[], [7] * 200], ids=["plain", "redraft"])
+def test_a_long_prompt_does_not_starve_an_answer(draft: list[int], submit: Callable) -> None:
+    """Every pass takes the answer on, and few rows of the prompt beside it."""
+    model = endless(slots=2)
+    passes: list[list[Part]] = []
+    decode = model.decode
+    model.decode = lambda parts: passes.append(parts) or decode(parts)
+    worker = Worker(model, 4)
+    _, answering = submit(
+        worker, prompt=[1], n_predict=200, stream=True, redraft_stabilize={"old_output": draft}, id_slot=0
+    )
+    worker.step()
+    submit(worker, prompt=[2] * 600, n_predict=1, id_slot=1)
+    told = [len(answering.chunks)]
+    while len(worker.slots[1].cache) < 600:
+        worker.step()
+        told.append(len(answering.chunks))
+    assert all(after == before + 1 for before, after in pairwise(told))
+    beside = [len(part.tokens) for parts in passes for part in parts if part.slot == 1]
+    assert (sum(beside), max(beside)) == (600, 32)
 
 
 def test_an_answer_does_not_depend_on_what_the_other_slot_does(submit: Callable, complete: Callable) -> None:
@@ -99,6 +123,7 @@ def test_a_cancelled_job_is_dropped_before_the_next_pass(
     before = len(told.outcomes)
     worker.step()
     assert idle(worker)
+    assert worker.counts.ended == {"cancelled": 1}
     assert len(told.outcomes) == before
     _, after = submit(worker, prompt=[7] * 300, n_predict=1)
     worker.step()

@@ -1,0 +1,208 @@
+"""Prefix states that slots lost, kept in memory and perhaps on disk for a prompt that begins alike.
+
+Invariant: never more bytes than the budget; the least recently used go first. A state is found by the exact
+tokens it stands for. What is on disk outlives the process; a file that cannot be used is a miss, and gone.
+"""
+
+import hashlib
+from collections import OrderedDict
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.errors import InvalidRequest
+from engine.language_model import ModelFacts
+from engine.state_file import SlotState, identity, read, read_tokens, write
+
+
+class Found(NamedTuple):
+    """A kept state that begins like a prompt, for `shared` tokens."""
+
+    shared: int
+    store: "Store"
+    key: str
+
+
+class _Entry(NamedTuple):
+    tokens: NDArray[np.int32]
+    size_bytes: int
+
+
+class _Index:
+    """Which states a store has, least recently used first."""
+
+    def __init__(self, budget_bytes: int) -> None:
+        self._budget_bytes = budget_bytes
+        self._entries: OrderedDict[str, _Entry] = OrderedDict()
+        self.used_bytes = 0
+
+    def add(self, key: str, tokens: Sequence[int], size_bytes: int) -> list[str]:
+        """Take a state in; the keys that have to go for it, perhaps its own."""
+        self.remove(key)
+        self._entries[key] = _Entry(np.array(tokens, np.int32), size_bytes)
+        self.used_bytes += size_bytes
+        gone = []
+        while self.used_bytes > self._budget_bytes:
+            gone.append(next(iter(self._entries)))
+            self.remove(gone[-1])
+        return gone
+
+    def remove(self, key: str) -> None:
+        entry = self._entries.pop(key, None)
+        self.used_bytes -= entry.size_bytes if entry else 0
+
+    @property
+    def keys(self) -> list[str]:
+        """All of them."""
+        return list(self._entries)
+
+    def touch(self, key: str) -> None:
+        self._entries.move_to_end(key)
+
+    def longest(self, tokens: NDArray[np.int32], *, whole: bool) -> tuple[int, str]:
+        """The longest prefix of `tokens` that a state has; of states that are a prefix, if `whole`."""
+        found = [(_shared(entry.tokens, tokens), key) for key, entry in self._entries.items()]
+        if whole:
+            found = [(shared, key) for shared, key in found if shared == len(self._entries[key].tokens)]
+        return max(found, default=(0, ""))
+
+    def prefixes_of(self, tokens: NDArray[np.int32]) -> list[str]:
+        """States that stand for a beginning of `tokens`."""
+        entries = self._entries.items()
+        return [key for key, entry in entries if _shared(entry.tokens, tokens) == len(entry.tokens)]
+
+
+def _shared(some: NDArray[np.int32], others: NDArray[np.int32]) -> int:
+    length = min(len(some), len(others))
+    different = np.flatnonzero(some[:length] != others[:length])
+    return int(different[0]) if len(different) else length
+
+
+class Store(Protocol):
+    """Somewhere to keep states."""
+
+    index: _Index
+
+    def put(self, key: str, state: SlotState) -> None:
+        """Keep a state, if it can be kept."""
+
+    def get(self, key: str) -> SlotState | None:
+        """A state of the index; None if it turns out to be unusable."""
+
+    def drop(self, key: str) -> None:
+        """Forget a state, if it is there."""
+
+
+class MemoryStore:
+    """States in memory."""
+
+    def __init__(self, budget_bytes: int) -> None:
+        self.index = _Index(budget_bytes)
+        self._states: dict[str, SlotState] = {}
+
+    def put(self, key: str, state: SlotState) -> None:
+        """See `Store`."""
+        self._states[key] = state
+        for gone in self.index.add(key, state.tokens, len(state.data)):
+            del self._states[gone]
+
+    def get(self, key: str) -> SlotState | None:
+        """See `Store`."""
+        self.index.touch(key)
+        return self._states[key]
+
+    def drop(self, key: str) -> None:
+        """See `Store`."""
+        self.index.remove(key)
+        self._states.pop(key, None)
+
+
+class DiskStore:
+    """States as files of one folder, those of other models left alone."""
+
+    def __init__(self, folder: Path, budget_bytes: int, facts: ModelFacts) -> None:
+        """Raises OSError for a folder that cannot be used."""
+        folder.mkdir(parents=True, exist_ok=True)
+        self.index = _Index(budget_bytes)
+        self._folder = folder
+        self._facts = facts
+        for path in sorted(folder.glob("*.state"), key=lambda path: path.stat().st_mtime):
+            try:
+                tokens = read_tokens(path, facts)
+            except InvalidRequest:
+                continue
+            self._keep(path.stem, tokens, path.stat().st_size)
+
+    def put(self, key: str, state: SlotState) -> None:
+        """See `Store`."""
+        try:
+            size_bytes = write(self._path(key), state, self._facts)
+        except OSError:
+            return
+        self._keep(key, state.tokens, size_bytes)
+
+    def get(self, key: str) -> SlotState | None:
+        """See `Store`."""
+        try:
+            state, _ = read(self._path(key), self._facts)
+        except (OSError, InvalidRequest):
+            self.drop(key)
+            return None
+        self.index.touch(key)
+        return state
+
+    def drop(self, key: str) -> None:
+        """See `Store`."""
+        self.index.remove(key)
+        self._path(key).unlink(missing_ok=True)
+
+    def _keep(self, key: str, tokens: Sequence[int], size_bytes: int) -> None:
+        for gone in self.index.add(key, tokens, size_bytes):
+            self.drop(gone)
+
+    def _path(self, key: str) -> Path:
+        return self._folder / f"{key}.state"
+
+
+class StateCache:
+    """All stores, the fastest first. `rolls_back`: whether a state's last tokens can be taken from it."""
+
+    def __init__(self, stores: Sequence[Store], facts: ModelFacts, *, rolls_back: bool = True) -> None:
+        self._stores = stores
+        self._identity = identity(facts)
+        self._rolls_back = rolls_back
+
+    def __bool__(self) -> bool:
+        return bool(self._stores)
+
+    def find(self, prompt: Sequence[int]) -> Found | None:
+        """The kept state that begins most like `prompt`."""
+        tokens = np.array(prompt, np.int32)
+        best: Found | None = None
+        for store in self._stores:
+            shared, key = store.index.longest(tokens, whole=not self._rolls_back)
+            if shared > (best.shared if best else 0):
+                best = Found(shared, store, key)
+        return best
+
+    def park(self, state: SlotState) -> None:
+        """Keep a state in every store; what it contains need not be kept any longer."""
+        tokens = np.array(state.tokens, np.int32)
+        key = hashlib.sha256(self._identity + tokens.tobytes()).hexdigest()[:32]
+        for store in self._stores:
+            shared, _ = store.index.longest(tokens, whole=False)
+            if self._rolls_back and shared == len(tokens):
+                continue
+            if self._rolls_back:
+                for contained in store.index.prefixes_of(tokens):
+                    store.drop(contained)
+            store.put(key, state)
+
+    def clear(self) -> None:
+        """Forget everything."""
+        for store in self._stores:
+            for key in store.index.keys:
+                store.drop(key)
