@@ -2,26 +2,45 @@
 
 from bundles.assembly import bundle_of
 from bundles.brief import brief
+from bundles.combine import Criterion, merge, split_by, split_share
 from bundles.errors import (
     BundleError,
-    DuplicateAttempt,
     EmptySuite,
+    JournalUnavailable,
     StoreError,
     StoreLocked,
     SuiteError,
     UnknownRef,
 )
-from bundles.importers.suite import SuiteImport, read_suite
+from bundles.export import ExportFormat, export_bundle, without_events
+from bundles.importers.chat import read_chat
+from bundles.importers.git.history import DEFAULT_PATHS, HistoryLimits, read_history
+from bundles.importers.imported import Imported
+from bundles.importers.kinds import ImportKind, kind_of
+from bundles.importers.loom import read_loom
+from bundles.importers.suite import SUITE_SUFFIXES, read_suite
+from bundles.importers.suite_keys import suite_schema
+from bundles.importers.tables import read_tables
+from bundles.journal import Journal
+from bundles.journal_recovery import Recovery
+from bundles.recording import Change, Recording
 from bundles.records import (
     Attempt,
     AttemptStatus,
     Bundle,
+    Condition,
+    Event,
+    EventType,
     Fact,
     FactOrigin,
     HeldSpan,
+    LineEdit,
     Outcome,
     Polarity,
+    Reference,
     Run,
+    Scalar,
+    SectionState,
     Session,
     SessionOrigin,
     Severity,
@@ -30,22 +49,51 @@ from bundles.records import (
     UnitKind,
     Verdict,
 )
-from bundles.store import BundleInfo, Store
+from bundles.redaction import Redacted, redact
+from bundles.store import Store
+from bundles.store_bundles import BundleInfo, Ingested
+from bundles.store_reports import ArmTotals, AttemptFilter, AttemptOrder, AttemptPage, Quantiles
+from bundles.verify import verify_stored
 
 __all__ = [
+    "DEFAULT_PATHS",
+    "SUITE_SUFFIXES",
+    "ArmTotals",
     "Attempt",
+    "AttemptFilter",
+    "AttemptOrder",
+    "AttemptPage",
     "AttemptStatus",
     "Bundle",
     "BundleError",
     "BundleInfo",
-    "DuplicateAttempt",
+    "Change",
+    "Condition",
+    "Criterion",
     "EmptySuite",
+    "Event",
+    "EventType",
+    "ExportFormat",
     "Fact",
     "FactOrigin",
     "HeldSpan",
+    "HistoryLimits",
+    "ImportKind",
+    "Imported",
+    "Ingested",
+    "Journal",
+    "JournalUnavailable",
+    "LineEdit",
     "Outcome",
     "Polarity",
+    "Quantiles",
+    "Recording",
+    "Recovery",
+    "Redacted",
+    "Reference",
     "Run",
+    "Scalar",
+    "SectionState",
     "Session",
     "SessionOrigin",
     "Severity",
@@ -54,12 +102,24 @@ __all__ = [
     "StoreError",
     "StoreLocked",
     "SuiteError",
-    "SuiteImport",
     "Unit",
     "UnitKind",
     "UnknownRef",
     "Verdict",
     "brief",
     "bundle_of",
+    "export_bundle",
+    "kind_of",
+    "merge",
+    "read_chat",
+    "read_history",
+    "read_loom",
     "read_suite",
+    "read_tables",
+    "redact",
+    "split_by",
+    "split_share",
+    "suite_schema",
+    "verify_stored",
+    "without_events",
 ]

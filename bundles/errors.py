@@ -1,12 +1,12 @@
 """What can go wrong with bundles. Every message is one line that says what, where and what to do.
 
 BundleError
-├── SuiteError             a suite file, a unit or a fact is not what it should be
-├── EmptySuite             a suite file holds no unit that can be used
+├── SuiteError             what is imported or exported, a unit or a fact is not what it should be
+├── EmptySuite             what is imported holds no unit that can be used
 ├── UnknownRef             no bundle or run answers to this name, or more than one does
-└── StoreError             the store cannot be opened, read or written
+└── StoreError             the store or a journal cannot be opened, read or written
     ├── StoreLocked        another process has it open
-    └── DuplicateAttempt   this attempt is already stored and went well
+    └── JournalUnavailable a journal cannot be written now; what it was given is not in it
 """
 
 
@@ -15,11 +15,11 @@ class BundleError(Exception):
 
 
 class SuiteError(BundleError):
-    """A suite file, a unit or a fact is not what it should be."""
+    """What is imported or exported, a unit or a fact is not what it should be."""
 
 
 class EmptySuite(BundleError):
-    """A suite file holds no unit that can be used."""
+    """What is imported holds no unit that can be used."""
 
 
 class UnknownRef(BundleError):
@@ -27,12 +27,12 @@ class UnknownRef(BundleError):
 
 
 class StoreError(BundleError):
-    """The store cannot be opened, read or written."""
+    """The store or a journal cannot be opened, read or written."""
 
 
 class StoreLocked(StoreError):
-    """Another process has the store open."""
+    """Another process has the store or the journal open."""
 
 
-class DuplicateAttempt(StoreError):
-    """An attempt of this unit, arm and repeat is already stored and went well."""
+class JournalUnavailable(StoreError):
+    """A journal cannot be written now. What it was given is not acknowledged; it may be given again."""

@@ -8,44 +8,67 @@ out, so that a field added later, with a default, changes no id of what was stor
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import MISSING, Field, fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
+from json.encoder import encode_basestring
 from typing import Any, Literal
 
-from bundles.records import Session, Unit
+from bundles.records import Event, Session, Unit
 
 RevisionKind = Literal["instruction", "source", "derived"]
 
 
 def revision_id(kind: RevisionKind, name: str, text: str) -> str:
     """SHA-256 (hex) of a text together with what it is and is called."""
-    return hashlib.sha256(_canonical([kind, name, text])).hexdigest()
+    return hashlib.sha256(revision_content(kind, name, text)).hexdigest()
 
 
-def bundle_id(sessions: Iterable[Session], units: Iterable[Unit]) -> str:
-    """SHA-256 (hex) of sessions and units, whatever their order."""
+def revision_content(kind: RevisionKind, name: str, text: str) -> bytes:
+    """The bytes that a revision id is the hash of."""
+    # As `_canonical([kind, name, text])`, in half the time.
+    return f'["{kind}",{encode_basestring(name)},{encode_basestring(text)}]\n'.encode()
+
+
+def bundle_id(sessions: Iterable[Session], units: Iterable[Unit], events: Iterable[Event] = ()) -> str:
+    """SHA-256 (hex) of sessions, units and events, whatever their order."""
     digest = hashlib.sha256()
     for session in sorted(sessions, key=lambda session: session.session_id):
-        digest.update(_canonical(["session", _content(session)]))
+        digest.update(_canonical(["session", content(session)]))
     for unit in sorted(units, key=lambda unit: unit.unit_id):
         facts = sorted(unit.facts, key=lambda fact: fact.fact_id)
-        digest.update(_canonical(["unit", _content(unit) | {"facts": [_content(fact) for fact in facts]}]))
+        digest.update(_canonical(["unit", content(unit) | {"facts": [content(fact) for fact in facts]}]))
+    for event in sorted(events, key=lambda event: (event.session_id, event.seq)):
+        digest.update(_canonical(["event", content(event)]))
     return digest.hexdigest()
 
 
-def _content(value: Any) -> Any:
+def content(value: Any) -> Any:
     """The value as JSON knows it, without the fields at their default."""
-    if is_dataclass(value):
-        given = ((field.name, getattr(value, field.name), _default(field)) for field in fields(value))
-        return {name: _content(item) for name, item, default in given if item != default}
-    if isinstance(value, Mapping):
-        return dict(value)
-    return [_content(item) for item in value] if isinstance(value, tuple) else value
+    if isinstance(value, tuple):
+        return [content(item) for item in value]
+    if defaults := _defaults(type(value)):
+        given = {}
+        for name, default in defaults:
+            item = getattr(value, name)
+            if item != default:
+                given[name] = item if isinstance(item, str) else content(item)
+        return given
+    return dict(value) if isinstance(value, Mapping) else value
 
 
-def _default(field: Field[Any]) -> Any:
-    return field.default if field.default_factory is MISSING else field.default_factory()
+def _defaults(kind: type) -> tuple[tuple[str, Any], ...]:
+    """The fields of a dataclass with their defaults; none for other types."""
+    if kind not in _DEFAULTS:
+        _DEFAULTS[kind] = tuple(
+            (field.name, field.default if field.default_factory is MISSING else field.default_factory())
+            for field in (fields(kind) if is_dataclass(kind) else ())
+        )
+    return _DEFAULTS[kind]
+
+
+_DEFAULTS: dict[type, tuple[tuple[str, Any], ...]] = {}
+_ENCODER = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 
 
 def _canonical(value: Any) -> bytes:
     """JSON of one fixed form, ending in a line feed that JSON itself never holds."""
-    return (json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":")) + "\n").encode()
+    return (_ENCODER.encode(value) + "\n").encode()

@@ -9,13 +9,41 @@ from typing import Any
 
 import pyarrow as pa
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 
 _INTS = pa.list_(pa.int32())
 _STRINGS = pa.list_(pa.string())
 _SOURCES = pa.list_(pa.struct([("name", pa.string()), ("revision_id", pa.string())]))
 _SPANS = pa.list_(
     pa.struct([(end, pa.int32()) for end in ("old_start", "old_end", "new_start", "new_end")]),
+)
+_REFERENCE = pa.struct(
+    [
+        ("revision_id", pa.string()),
+        ("mode", pa.string()),
+        ("wall_ms", pa.float64()),
+        ("prompt_ms", pa.float64()),
+    ]
+)
+_STATE = pa.struct(
+    [
+        ("instruction", pa.string()),
+        ("sources", _SOURCES),
+        ("derived", pa.string()),
+        ("pinned", _STRINGS),
+        ("max_tokens", pa.int32()),
+    ]
+)
+_EDITS = pa.list_(
+    pa.struct(
+        [
+            ("target", pa.string()),
+            ("start", pa.int64()),
+            ("end", pa.int64()),
+            ("lines", _STRINGS),
+            ("source", pa.string()),
+        ]
+    )
 )
 
 
@@ -41,6 +69,8 @@ SESSIONS = _schema(
     ("tenant", pa.string()),
     ("document_id", pa.string()),
     ("section_id", pa.string()),
+    ("document_kind", pa.string()),
+    ("opened_at", pa.string()),
 )
 
 UNITS = _schema(
@@ -60,8 +90,10 @@ UNITS = _schema(
     ("tags", _STRINGS),
     ("max_tokens", pa.int32()),
     ("attribution", pa.map_(pa.string(), pa.string())),
+    ("reference", _REFERENCE),
 )
 
+# `of` is a JSON list of conditions, null where there is none: conditions nest without end.
 FACTS = _schema(
     ("bundle_id", pa.string()),
     ("unit_id", pa.string()),
@@ -73,9 +105,28 @@ FACTS = _schema(
     ("severity", pa.string()),
     ("origin", pa.string()),
     ("as_current", pa.bool_()),
+    ("of", pa.string()),
+    ("at_least", pa.int64()),
+    ("at_most", pa.int64()),
+    ("fraction", pa.bool_()),
 )
 
-# `provenance` is a JSON object: its values are of several types.
+# `numbers` is a JSON object, as is `provenance` of runs: their values are of several types.
+EVENTS = _schema(
+    ("bundle_id", pa.string()),
+    ("position", pa.int32()),
+    ("session_id", pa.string()),
+    ("seq", pa.int32()),
+    ("ts", pa.string()),
+    ("type", pa.string()),
+    ("revision", pa.int64()),
+    ("before", _STATE),
+    ("after", _STATE),
+    ("edits", _EDITS),
+    ("numbers", pa.string()),
+    ("engine", pa.string()),
+)
+
 RUNS = _schema(
     ("run_id", pa.string()),
     ("bundle_id", pa.string()),
@@ -89,6 +140,7 @@ RUNS = _schema(
     ("provenance", pa.string()),
 )
 
+# `tokens` and `held` are counts over `token_src`, kept so that no report has to read it.
 ATTEMPTS = _schema(
     ("run_id", pa.string()),
     ("unit_id", pa.string()),
@@ -108,6 +160,12 @@ ATTEMPTS = _schema(
     ("divergences", pa.int32()),
     ("passes", pa.int32()),
     ("rows", pa.int32()),
+    ("wasted_rows", pa.int32()),
+    ("host_ms", pa.float64()),
+    ("patched_tokens", pa.int32()),
+    ("strict_tokens", pa.int32()),
+    ("tokens", pa.int32()),
+    ("held", pa.int32()),
 )
 
 VERDICTS = _schema(
@@ -124,13 +182,22 @@ VERDICTS = _schema(
     ("reason", pa.string()),
 )
 
+# Which bundle the records of a journal, up to `sequence`, became.
+INGESTED = _schema(
+    ("journal_id", pa.string()),
+    ("sequence", pa.int64()),
+    ("bundle_id", pa.string()),
+)
+
 TABLES = {
     "bundles": BUNDLES,
     "revisions": REVISIONS,
     "sessions": SESSIONS,
     "units": UNITS,
     "facts": FACTS,
+    "events": EVENTS,
     "runs": RUNS,
     "attempts": ATTEMPTS,
     "verdicts": VERDICTS,
+    "ingested": INGESTED,
 }

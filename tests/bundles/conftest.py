@@ -1,12 +1,29 @@
 """Values for the tests of bundles: small factories, and strategies for whole bundles."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import strategies as st
 
-from bundles import Attempt, Bundle, Fact, HeldSpan, Run, Session, Source, Unit, bundle_of
+from bundles import (
+    Attempt,
+    Bundle,
+    Condition,
+    Event,
+    Fact,
+    HeldSpan,
+    LineEdit,
+    Reference,
+    Run,
+    SectionState,
+    Session,
+    Source,
+    Store,
+    Unit,
+    bundle_of,
+)
 from bundles.identity import bundle_id
 
 
@@ -87,6 +104,19 @@ def any_bundle() -> st.SearchStrategy[Bundle]:
     labels = st.text(st.characters(exclude_categories=["Cs", "Cc", "Zl", "Zp"]), min_size=1, max_size=4)
     labels = labels.filter(lambda label: label.strip() != "")
     filled = st.text(min_size=1, max_size=8).filter(lambda text: text.strip() != "")
+    numbers = st.none() | st.integers(-(2**63), 2**63 - 1)
+    conditions = st.recursive(
+        st.builds(Condition, matcher=st.sampled_from(["text", "date"]), values=st.lists(filled).map(tuple)),
+        lambda parts: st.builds(
+            Condition,
+            matcher=st.sampled_from(["near", "count"]),
+            of=st.lists(parts, min_size=1, max_size=2).map(tuple),
+            at_least=numbers,
+            at_most=numbers,
+            fraction=st.booleans(),
+        ),
+        max_leaves=4,
+    )
     facts = st.builds(
         Fact,
         fact_id=labels,
@@ -96,10 +126,48 @@ def any_bundle() -> st.SearchStrategy[Bundle]:
         severity=st.sampled_from(["critical", "supporting", "advisory"]),
         origin=st.sampled_from(["annotated", "edit"]),
         as_current=st.booleans(),
+        of=st.lists(conditions, max_size=1).map(tuple),
+        at_least=numbers,
+        at_most=numbers,
+        fraction=st.booleans(),
     )
     sources = st.lists(
         st.builds(Source, labels, texts), min_size=1, max_size=2, unique_by=lambda source: source.name
     ).map(tuple)
+
+    times = st.floats(allow_nan=False, allow_infinity=False)
+    states = st.none() | st.builds(
+        SectionState,
+        instruction=texts,
+        sources=st.just(()) | sources,
+        derived=st.none() | texts,
+        pinned=st.lists(texts, max_size=2).map(tuple),
+        max_tokens=st.none() | st.integers(1, 2**31 - 1),
+    )
+    edits = st.builds(
+        LineEdit,
+        target=st.sampled_from(["source", "derived"]),
+        start=st.integers(0, 9),
+        end=st.integers(0, 9),
+        lines=st.lists(texts, max_size=2).map(tuple),
+        source=st.none() | texts,
+    )
+
+    def events(session_ids: list[str]) -> st.SearchStrategy[list[Event]]:
+        event = st.builds(
+            Event,
+            session_id=st.sampled_from(session_ids),
+            seq=st.integers(0, 9),
+            ts=texts,
+            type=st.sampled_from(["opened", "edited", "refreshed", "deleted", "evicted"]),
+            revision=st.integers(1, 99),
+            before=states,
+            after=states,
+            edits=st.lists(edits, max_size=1).map(tuple),
+            numbers=st.dictionaries(texts, st.none() | texts | times | st.booleans(), max_size=2),
+            engine=texts,
+        )
+        return st.lists(event, max_size=2, unique_by=lambda event: (event.session_id, event.seq))
 
     def units(session_ids: list[str]) -> st.SearchStrategy[list[Unit]]:
         unit = st.builds(
@@ -118,11 +186,12 @@ def any_bundle() -> st.SearchStrategy[Bundle]:
             max_tokens=st.none() | st.integers(1, 2**31 - 1),
             facts=st.lists(facts, max_size=2, unique_by=lambda fact: fact.fact_id).map(tuple),
             attribution=st.dictionaries(texts, texts, max_size=2),
+            reference=st.none() | st.builds(Reference, text=texts, mode=texts, wall_ms=times),
         )
         return st.lists(unit, max_size=3, unique_by=lambda unit: unit.unit_id)
 
-    def bundle(name: str, found: list[Session], members: list[Unit]) -> Bundle:
-        return Bundle(bundle_id(found, members), name, tuple(found), tuple(members))
+    def bundle(name: str, found: list[Session], members: list[Unit], seen: list[Event]) -> Bundle:
+        return Bundle(bundle_id(found, members, seen), name, tuple(found), tuple(members), tuple(seen))
 
     sessions = st.lists(
         st.builds(
@@ -132,13 +201,40 @@ def any_bundle() -> st.SearchStrategy[Bundle]:
             tenant=texts,
             document_id=texts,
             section_id=texts,
+            document_kind=texts,
+            opened_at=texts,
         ),
         min_size=1,
         max_size=2,
         unique_by=lambda session: session.session_id,
     )
-    return sessions.flatmap(
-        lambda found: st.builds(
-            bundle, labels, st.just(found), units([session.session_id for session in found])
-        )
-    )
+
+    def bundles(found: list[Session]) -> st.SearchStrategy[Bundle]:
+        ids = [session.session_id for session in found]
+        return st.builds(bundle, labels, st.just(found), units(ids), events(ids))
+
+    return sessions.flatmap(bundles)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "évals.duckdb"
+
+
+@pytest.fixture
+def store(path: Path) -> Iterator[Store]:
+    with Store.open(path) as store:
+        yield store
+
+
+@pytest.fixture
+def bundle(make_bundle: Callable[..., Bundle]) -> Bundle:
+    return make_bundle()
+
+
+@pytest.fixture
+def run(store: Store, bundle: Bundle, make_run: Callable[..., Run]) -> Run:
+    store.add_bundle(bundle)
+    run = make_run(bundle)
+    store.create_run(run)
+    return run

@@ -4,6 +4,7 @@ from typing import Any
 import pytest
 
 from bundles import Fact, Session, Source, SuiteError, Unit, bundle_of
+from bundles.records import Reference
 
 EXPECT = Fact("e", "expect", ("Monday",))
 
@@ -65,14 +66,22 @@ EXPECT = Fact("e", "expect", ("Monday",))
             id="polarity",
         ),
         pytest.param(
-            {"facts": (Fact("e", "expect", ("x",), matcher="number"),)},
-            "unit 'u1', fact 'e': matcher 'number' is not supported by this version, use 'text'",
+            {"facts": (Fact("e", "expect", ("x", "y"), matcher="fuzzy"),)},
+            "unit 'u1', fact 'e': matcher 'fuzzy' is unknown, use one of: text, number",
             id="matcher",
         ),
         pytest.param(
-            {"facts": (Fact("e", "forbid", ("x",), as_current=True),)},
-            "unit 'u1', fact 'e': `as` is not supported by this version",
+            {"facts": (Fact("e", "expect", ("x",), as_current=True),)},
+            "unit 'u1', fact 'e': `as` belongs to a fact that forbids",
             id="as",
+        ),
+        pytest.param(
+            {"reference": Reference("\udfff")}, "unit 'u1': reference holds half a surrogate", id="reference"
+        ),
+        pytest.param(
+            {"reference": Reference("x", wall_ms=float("nan"))},
+            "unit 'u1': reference wall_ms is nan, it must be a number from 0 up",
+            id="time",
         ),
         pytest.param(
             {"facts": (Fact("e", "expect", ("x",), severity="high"),)},  # type: ignore[arg-type]
@@ -109,3 +118,9 @@ def test_bundle_name_can_stand_in_a_line(name: str, make_unit: Callable[..., Uni
 def test_session_of_unknown_origin_is_refused() -> None:
     with pytest.raises(SuiteError, match="session 's': origin 'fax' is unknown"):
         bundle_of("plans", [Session("s", "fax")], [])  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("field", ["tenant", "document_id", "section_id", "document_kind", "opened_at"])
+def test_session_with_half_a_character_is_refused(field: str) -> None:
+    with pytest.raises(SuiteError, match=f"session 's': {field} holds half a surrogate pair"):
+        bundle_of("plans", [Session("s", "git", **{field: "\ud800"})], [])

@@ -1,21 +1,11 @@
 from collections.abc import Callable
 
 import pyarrow as pa
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bundles import Attempt, Bundle, Run, Source, Unit, Verdict
-from bundles.codec import (
-    attempt_row,
-    attempts_of_table,
-    bundle_of_tables,
-    bundle_tables,
-    run_table,
-    runs_of_table,
-    verdicts_of_table,
-    verdicts_table,
-)
+from bundles import Bundle, Source, Unit
+from bundles.codec import bundle_of_tables, bundle_pieces, bundle_tables
 from bundles.schema import TABLES
 
 
@@ -50,25 +40,16 @@ def test_a_text_is_one_revision_however_often_it_is_used(
     ]
 
 
-def test_runs_survive(make_run: Callable[..., Run], make_bundle: Callable[..., Bundle]) -> None:
-    run = make_run(make_bundle(), finished="2025-01-02T04:00:00Z")
-    (found,) = runs_of_table(run_table(run))
-    assert found == run
-    assert [type(value) for value in found.provenance.values()] == [str, int, float, bool, type(None)]
-
-
-@settings(max_examples=50)
-@given(text=st.text(), ids=st.lists(st.integers(-(2**31), 2**31 - 1)), ms=st.floats(allow_nan=False))
-def test_attempts_survive(make_attempt: Callable[..., Attempt], text: str, ids: list[int], ms: float) -> None:
-    attempts = [
-        make_attempt(text=text, token_ids=tuple(ids), wall_ms=ms),
-        make_attempt(status="error", error=text, spans=(), token_src=()),
+def test_pieces_are_bounded_and_give_each_text_once(
+    make_unit: Callable[..., Unit], make_bundle: Callable[..., Bundle]
+) -> None:
+    units = [make_unit(f"u{number}", stale=f"Answer {number // 2}.") for number in range(10_000)]
+    pieces = list(bundle_pieces(make_bundle(*units)))
+    assert max(len(table) for piece in pieces for table in piece.values()) < 10_000
+    ids = [
+        key
+        for piece in pieces
+        if "revisions" in piece
+        for key in piece["revisions"]["revision_id"].to_pylist()
     ]
-    table = pa.Table.from_pylist([attempt_row(attempt) for attempt in attempts], schema=TABLES["attempts"])
-    assert attempts_of_table(table) == attempts
-
-
-@pytest.mark.parametrize("evidence", [None, (0, 0), (3, 9)])
-def test_verdicts_survive(evidence: tuple[int, int] | None) -> None:
-    verdict = Verdict("r1", "u1", "plain", 0, "expect-1", "fail", "facts", 1, evidence, "why")
-    assert verdicts_of_table(verdicts_table([verdict])) == [verdict]
+    assert len(ids) == len(set(ids)) == 5_003

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bundles import Bundle, Fact, Session, Source, Unit
+from bundles import Bundle, Condition, Event, Fact, Reference, Session, Source, Unit
 from bundles.identity import bundle_id, revision_id
 
 
@@ -26,7 +26,8 @@ def test_order_of_sessions_units_and_facts_does_not_count(
         for unit in shuffle(bundle.units, len(bundle.units))
     ]
     sessions = shuffle(bundle.sessions, len(bundle.sessions))
-    assert bundle_id(sessions, units) == bundle.bundle_id
+    events = shuffle(bundle.events, len(bundle.events))
+    assert bundle_id(sessions, units, events) == bundle.bundle_id
 
 
 @pytest.mark.parametrize(
@@ -40,6 +41,8 @@ def test_order_of_sessions_units_and_facts_does_not_count(
         pytest.param({"canary": True}, id="canary"),
         pytest.param({"facts": (Fact("expect-1", "expect", ("Monday",)),)}, id="facts"),
         pytest.param({"attribution": {"licence": "MIT"}}, id="attribution"),
+        pytest.param({"reference": Reference("Launch.")}, id="reference"),
+        pytest.param({"facts": (Fact("f", "expect", ("a",), of=(Condition("date", ("b",)),)),)}, id="of"),
     ],
 )
 def test_any_change_of_content_changes_the_id(
@@ -65,6 +68,14 @@ def test_ids_are_the_same_for_ever(make_unit: Callable[..., Unit]) -> None:
         bundle_id([Session("s1", "suite")], [make_unit()])
         == "734ec950cb2c35270e2138ea64a533ab678f8d249ce6e25e0250066c298cb75c"
     )
+
+
+def test_events_count_only_where_there_are_any(make_unit: Callable[..., Unit]) -> None:
+    sessions, units = [Session("s1", "recorder")], [make_unit()]
+    event = Event("s1", 0, "2025-01-02T03:04:05Z", "opened", 1)
+    assert bundle_id(sessions, units, []) == bundle_id(sessions, units)
+    ids = {bundle_id(sessions, units, events) for events in ([], [event], [replace(event, revision=2)])}
+    assert len(ids) == 3
 
 
 def test_revision_id_tells_kind_name_and_text_apart() -> None:

@@ -2,7 +2,7 @@ from dataclasses import fields
 
 import pytest
 
-from bundles import Attempt, Fact, Run, Session, Unit, Verdict
+from bundles import Attempt, Event, Fact, Run, Session, Unit, Verdict
 from bundles.schema import FORMAT_VERSION, TABLES
 
 
@@ -17,6 +17,7 @@ def test_every_table_says_its_format_version(table: str) -> None:
         pytest.param("sessions", Session, set(), id="sessions"),
         pytest.param("units", Unit, {"facts"}, id="units"),
         pytest.param("facts", Fact, set(), id="facts"),
+        pytest.param("events", Event, set(), id="events"),
         pytest.param("runs", Run, set(), id="runs"),
         pytest.param("attempts", Attempt, set(), id="attempts"),
         pytest.param("verdicts", Verdict, {"evidence"}, id="verdicts"),

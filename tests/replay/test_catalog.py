@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from bundles import Store, SuiteError
-from replay.catalog import load_bundle, suite_path
+from bundles import Store, SuiteError, export_bundle
+from replay.catalog import add_path, load_bundle, suite_path
 from replay.errors import SettingsError
 
 
@@ -49,3 +49,24 @@ def test_a_stored_bundle_is_found_by_name_and_id(store: Store, make: Any) -> Non
     assert load_bundle(store, bundle.bundle_id[:8]) == bundle
     with pytest.raises(SettingsError, match="other: no such file, and no bundle"):
         load_bundle(store, "other")
+
+
+def test_folders_count_where_they_hold_something_to_import(
+    store: Store, make: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    bundle = make.bundle([make.unit()], "mine")
+    store.add_bundle(bundle)
+    Path("mine").mkdir()
+    assert load_bundle(store, "mine") == bundle
+    export_bundle(make.bundle([make.unit("other")], "other"), Path("exported"), "parquet")
+    assert [unit.unit_id for unit in load_bundle(store, "exported").units] == ["other"]
+    with pytest.raises(SettingsError, match=r"\.: no such file, and no bundle"):
+        load_bundle(store, ".")
+
+
+def test_what_is_there_already_is_named(store: Store, tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.jsonl").write_text(entry("u1") + "\n")
+    assert add_path(store, tmp_path / "one.jsonl").known_as is None
+    assert add_path(store, tmp_path / "two.jsonl").known_as == "one"

@@ -37,6 +37,22 @@ edited = '''
 On Monday,
 says Ava.'''
 """
+YAML = """
+suite: launch plans
+units:
+- id: a
+  instruction: Summarise.
+  before: {plan: On Friday., team: "Ava\\0."}
+  after: [{name: plan, text: On Monday.}, {name: team, text: Ava.}]
+  expect_new: Monday
+  edits:
+  - id: a-revised
+    kind: revise
+    after: {plan: On Monday., team: Ava.}
+    edited: |-
+      On Monday,
+      says Ava.
+"""
 
 
 def line(**changes: Any) -> str:
@@ -96,6 +112,24 @@ class TestFormats:
         assert (second.unit_id, second.session_id, second.kind) == ("a-revised", "a", "revise")
         assert second.edited == "On Monday,\nsays Ava."
 
+    def test_yaml_gives_what_toml_gives(self, tmp_path: Path) -> None:
+        toml = read_suite(write(tmp_path, "s.toml", RICH))
+        yaml = read_suite(write(tmp_path, "s.yaml", YAML))
+        assert yaml.bundle == toml.bundle
+
+    def test_sessions_are_told_apart_and_described(self, tmp_path: Path) -> None:
+        sessions = [{"session_id": "s", "origin": "git", "tenant": "acme"}, {"session_id": "unused"}]
+        units = [
+            json.loads(line(session="s")),
+            json.loads(line(id="b", session="s")),
+            json.loads(line(id="c")),
+        ]
+        document = json.dumps({"$schema": "x", "exported_from": "y", "sessions": sessions, "units": units})
+        bundle = read_suite(write(tmp_path, "s.json", document)).bundle
+        described = (Session("s", "git", "acme"), Session("unused", "suite"))
+        assert bundle.sessions == (*described, Session("c", "suite"))
+        assert [unit.session_id for unit in bundle.units] == ["s", "s", "c"]
+
     def test_id_of_the_bundle_does_not_hang_on_order_name_or_format(self, tmp_path: Path) -> None:
         one = read_suite(write(tmp_path, "one.jsonl", line() + "\n" + line(id="b")))
         two = read_suite(write(tmp_path, "two.json", f"[{line(id='b')}, {line()}]"))
@@ -143,13 +177,13 @@ BROKEN = [
         id="surrogate",
     ),
     pytest.param(
-        line(id="b", facts=[{"polarity": "expect", "value": "7", "matcher": "number"}]),
-        "unit 'b', fact 'expect-2': matcher 'number' is not supported by this version",
+        line(id="b", facts=[{"expect": "7", "matcher": "fuzzy"}]),
+        "unit 'b', fact 'expect-2': matcher 'fuzzy' is unknown, use one of: text, number, date,",
         id="matcher",
     ),
     pytest.param(
-        line(id="b", facts=[{"polarity": "forbid", "value": "7", "as": "current"}]),
-        "unit 'b', fact 'forbid-2': `as` is not supported by this version",
+        line(id="b", facts=[{"polarity": "expect", "value": "7", "as": "current"}]),
+        "unit 'b', fact 'expect-2': `as` belongs to a fact that forbids",
         id="as",
     ),
     pytest.param(line(id="x" * 9_999, stale=7), "`stale` must be a text, not 7", id="long id"),
@@ -202,10 +236,8 @@ class TestBrokenFiles:
             pytest.param(
                 "s.json", '{"suit": "x"}', ": unknown key 'suit', a suite has `suite` and `units`", id="key"
             ),
-            pytest.param(
-                "s.json", '{"units": {}}', ": `suite` must be a text and `units` a list", id="units"
-            ),
-            pytest.param("s.json", '{"suite": 7}', ": `suite` must be a text and `units` a list", id="suite"),
+            pytest.param("s.json", '{"units": {}}', ": `suite` must be a text, `units` and", id="units"),
+            pytest.param("s.json", '{"suite": 7}', ": `suite` must be a text, `units` and", id="suite"),
             pytest.param(
                 "s.json", '{"suite": " ", "units": []}', ": suite name ' ' must be one line", id="name"
             ),
@@ -222,12 +254,26 @@ class TestBrokenFiles:
             ),
             pytest.param("s.toml", "a." * 5_000 + "b = 1", ": unknown key 'a'", id="deep keys"),
             pytest.param("s.jsonl", "# hello\n\n{", ":1: not JSON: Expecting value (column 1)", id="JSONL"),
+            pytest.param("s.yaml", "units:\n- [", ":3: not YAML: did not find expected node", id="YAML"),
             pytest.param(
-                "s.yaml", "", ": .yaml ending, a suite is a .json, .jsonl or .toml file", id="ending"
+                "s.yml", "units: []\nunits: []", ":1: not YAML: key 'units' is given", id="YAML key"
             ),
             pytest.param(
-                "suite", "", ": no ending, a suite is a .json, .jsonl or .toml file", id="no ending"
+                "s.yaml", "7: x", ": unknown key 7, a suite has `suite` and `units`", id="YAML number"
             ),
+            pytest.param(
+                "s.json", '{"sessions": [{}]}', ": entry 1 of `sessions`: `session_id` is", id="session"
+            ),
+            pytest.param(
+                "s.json",
+                '{"sessions": [{"session_id": "s"}, {"session_id": "s"}]}',
+                ": session 's' is given 2 times",
+                id="session twice",
+            ),
+            pytest.param(
+                "s.ini", "", ": .ini ending, a suite is a .json, .jsonl, .toml, .yaml or .yml", id="ending"
+            ),
+            pytest.param("suite", "", ": no ending, a suite is a .json, .jsonl,", id="no ending"),
         ],
     )
     def test_are_refused_with_their_place(

@@ -2,8 +2,9 @@ from typing import Any
 
 import pytest
 
-from bundles import Fact, Source, SuiteError
-from bundles.importers.suite_entry import units_of
+from bundles import Fact, Session, Source, SuiteError
+from bundles.importers.suite_entry import session_of, units_of
+from bundles.records import Reference
 
 ENTRY: dict[str, Any] = {"id": "a", "instruction": "Do.", "before": {"x": "1"}, "after": {"x": "2"}}
 
@@ -38,8 +39,12 @@ def test_everything_a_unit_can_say() -> None:
             "max_tokens": 80,
             "tags": ["t"],
             "source": {"licence": "MIT"},
+            "session": "s",
+            "reference": {"text": "was", "mode": "tolerant", "wall_ms": 9, "prompt_ms": 0.5},
         }
     )
+    assert unit.session_id == "s"
+    assert unit.reference == Reference("was", "tolerant", 9.0, 0.5)
     assert unit.sources_before == (Source("x", "1"), Source("y", ""))
     assert unit.sources_after == (Source("y", ""), Source("x", "2"))
     assert (unit.kind, unit.stale, unit.edited, unit.pinned, unit.tags) == (
@@ -120,15 +125,12 @@ def test_edits_go_on_from_the_state_before_them() -> None:
         pytest.param(
             {"after": ["x"]}, ", source 1 of `after`: must be an object, not 'x'", id="source of no name"
         ),
-        pytest.param({"facts": [{}]}, ", entry 1 of `facts`: `polarity` is missing", id="polarity"),
         pytest.param(
-            {"facts": [{"polarity": "expect"}]}, "entry 1 of `facts`: `value` is missing", id="no value"
+            {"reference": {"text": "", "wall_ms": "9"}},
+            ", `reference`: `wall_ms` must be a number, not '9'",
+            id="time",
         ),
-        pytest.param(
-            {"facts": [{"polarity": "expect", "value": "x", "values": ["y"]}]},
-            "entry 1 of `facts`: give `value` or `values`, not both",
-            id="value and values",
-        ),
+        pytest.param({"reference": {}}, ", `reference`: `text` is missing", id="reference"),
         pytest.param(
             {"edits": [{}]}, ", edit 2: `after` or `context_new` is missing", id="edit without after"
         ),
@@ -143,3 +145,23 @@ def test_what_is_not_right_is_said(changes: dict[str, Any], message: str) -> Non
         units_of(ENTRY | changes)
     assert str(refusal.value).startswith("unit 'a'")
     assert message in str(refusal.value)
+
+
+def test_a_session_is_what_is_said_of_it() -> None:
+    described = {"session_id": "s", "origin": "git", "tenant": "t", "document_id": "d", "section_id": "x"}
+    described |= {"document_kind": "markdown", "opened_at": "2025-01-02T03:04:05Z"}
+    assert session_of(1, described) == Session("s", "git", "t", "d", "x", "markdown", "2025-01-02T03:04:05Z")
+    assert session_of(1, {"session_id": "s"}) == Session("s", "suite")
+
+
+@pytest.mark.parametrize(
+    ("item", "message"),
+    [
+        ({"session_id": "s", "owner": ""}, "entry 2 of `sessions`: unknown key 'owner'"),
+        ({"tenant": "t"}, "entry 2 of `sessions`: `session_id` is missing"),
+        ("s", "entry 2 of `sessions`: must be an object, not 's'"),
+    ],
+)
+def test_a_session_that_is_none_is_said(item: object, message: str) -> None:
+    with pytest.raises(SuiteError, match=message):
+        session_of(2, item)
