@@ -1,7 +1,7 @@
 """The engine over HTTP, ours or a patched llama-server.
 
 Invariant: what the engine refuses comes out as TooLarge or InvalidRequest, which no retry helps, and
-whatever else goes wrong between here and the engine as EngineUnavailable, each with one line; nothing
+whatever else goes wrong between here and the engine as Unavailable, each with one line; nothing
 about the engine is remembered, so one that was restarted is simply used again.
 """
 
@@ -15,7 +15,7 @@ from typing import Any
 import httpx
 from pydantic import BaseModel, ValidationError
 
-from daemon.errors import DaemonError, EngineUnavailable, InvalidRequest, TooLarge
+from daemon.errors import DaemonError, InvalidRequest, TooLarge, Unavailable
 from daemon.wire import SseDecoder
 from engine.wire import CompletionChunk, CompletionRequest, CompletionResult
 
@@ -47,6 +47,11 @@ class Props(BaseModel):
     def model_name(self) -> str:
         """What to call the model: its alias, or its file's name."""
         return self.model_alias or self.model_path.rsplit("/", 1)[-1]
+
+    @property
+    def fingerprint(self) -> str:
+        """What tells the model from others: its fingerprint, or its name where the engine has none."""
+        return str((self.redraft or {}).get("model_fingerprint", self.model_name))
 
 
 @dataclass(frozen=True)
@@ -127,12 +132,12 @@ class EngineClient:
                         item = _stream_item(data)
                         yield item
         if not isinstance(item, CompletionResult):
-            raise EngineUnavailable(f"{self._url} ended its stream early")
+            raise Unavailable(f"{self._url} ended its stream early")
 
     async def erase(self, slot: int) -> None:
         """Drop what a slot has in its cache."""
         with self._failures():
-            await self._call("POST", f"/slots/{slot}", params={"action": "erase"}, json={})
+            await self._call("POST", f"/slots/{slot}", params={"action": "erase"})
 
     async def _call(self, method: str, path: str, **arguments: Any) -> dict[str, Any]:
         response = await self._http.request(method, path, **arguments)
@@ -151,16 +156,14 @@ class EngineClient:
             line = " ".join(f"{type(error).__name__} {error}".split())
             answered = isinstance(error, KeyError | TypeError | ValueError)
             what = " answered what no engine answers" if answered else ""
-            raise EngineUnavailable(f"{self._url}{what}: {line}") from error
+            raise Unavailable(f"{self._url}{what}: {line}") from error
 
 
 def _stream_item(data: str) -> CompletionChunk | CompletionResult:
     fields = json.loads(data)
     if "error" in fields:
         error = fields["error"]
-        raise EngineUnavailable(
-            f"the engine failed: {error.get('message') if isinstance(error, dict) else error}"
-        )
+        raise Unavailable(f"the engine failed: {error.get('message') if isinstance(error, dict) else error}")
     return (CompletionResult if fields["stop"] else CompletionChunk).model_validate(fields)
 
 
@@ -172,7 +175,7 @@ def _refusal(response: httpx.Response) -> DaemonError:
         error = _Error(message=text)
     line = f"{response.request.url} answered {status}: {' '.join(error.message.split())[:200]}"
     if status >= HTTPStatus.INTERNAL_SERVER_ERROR or status in RETRY_LATER:
-        return EngineUnavailable(line)
+        return Unavailable(line)
     if status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE or error.type == "exceed_context_size_error":
         return TooLarge(line)
     return InvalidRequest("invalid_request", line)

@@ -1,12 +1,13 @@
 """What redraftd refuses, as values that the HTTP layer turns into answers and the client back into errors.
 
 DaemonError
-├── InvalidRequest     400 bad_session_id, bad_prefix; 422 bad_range, invalid_request
-├── UnknownSession     404
-├── StaleRevision      409
-├── TooLarge           413
-├── Busy               429
-└── EngineUnavailable  503
+├── InvalidRequest  400 bad_session_id, bad_prefix; 422 bad_range, invalid_request
+├── AccessDenied    401 unauthorized; 403 forbidden_tenant
+├── UnknownSession  404
+├── StaleRevision   409
+├── TooLarge        413
+├── Busy            429
+└── Unavailable     503 engine_unavailable, recorder_unavailable
 
 Invariant: each one carries its HTTP status, its code and one line that says what to do.
 """
@@ -30,6 +31,13 @@ class InvalidRequest(DaemonError):
 
     def __init__(self, code: str, detail: str) -> None:
         super().__init__(400 if code in {"bad_session_id", "bad_prefix"} else 422, code, detail)
+
+
+class AccessDenied(DaemonError):
+    """No access token of ours, or none that covers the tenant: the same whether the section exists or not."""
+
+    def __init__(self, code: str, detail: str) -> None:
+        super().__init__(401 if code == "unauthorized" else 403, code, detail)
 
 
 class UnknownSession(DaemonError):
@@ -63,11 +71,11 @@ class Busy(DaemonError):
         self.retry_after_s = -(-retry_after_ms // 1000)
 
 
-class EngineUnavailable(DaemonError):
-    """The engine cannot be reached, is loading, or answered what it must not."""
+class Unavailable(DaemonError):
+    """The engine cannot be reached, is loading or answered what it must not; or nothing can be recorded."""
 
-    def __init__(self, detail: str) -> None:
-        super().__init__(503, "engine_unavailable", detail)
+    def __init__(self, detail: str, code: str = "engine_unavailable") -> None:
+        super().__init__(503, code, detail)
 
 
 def trace(error: BaseException) -> str:

@@ -10,7 +10,7 @@ import logging
 from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
-from daemon.service import Running
+from daemon.running import Running
 from daemon.wire import encode_event
 
 log = logging.getLogger(__name__)
@@ -23,6 +23,8 @@ HEADERS = [
 
 class EventStream(Response):
     """Sends the events of a running refresh; a refusal is raised before the response starts."""
+
+    media_type = "text/event-stream"
 
     def __init__(self, running: Running, send_deadline_s: float) -> None:
         super().__init__()
@@ -49,6 +51,7 @@ class EventStream(Response):
             async with asyncio.timeout(self._send_deadline_s):
                 for message in messages:
                     await send(message)
+                await asyncio.sleep(0)  # sending need not wait, and whoever hangs up must be heard
         except TimeoutError:
             raise _StalledReader from None
 

@@ -9,15 +9,20 @@ import os
 import socket
 import sys
 import threading
-from contextlib import suppress
+from contextlib import ExitStack, suppress
+from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
 
 import click
 import uvicorn
+from fastapi import FastAPI
 
+from bundles import StoreError
+from daemon import logs
 from daemon.app import create_app
 from daemon.config import VERSION, Config
+from daemon.journal_recorder import JournalRecorder, journal_folder
 from daemon.service import Service
 
 GRACE_S = 3
@@ -27,8 +32,7 @@ KEEP_ALIVE_S = 60
 class Server(uvicorn.Server):
     """Uvicorn, except that it says when it listens and ends the refreshes before it waits for them."""
 
-    def __init__(self, config: Config, url: str) -> None:
-        app = create_app(config)
+    def __init__(self, app: FastAPI, url: str) -> None:
         self.service: Service = app.state.service
         self._url = url
         super().__init__(
@@ -74,6 +78,10 @@ def bind(host: str, port: int) -> tuple[socket.socket, str]:
     return listener, f"http://{name}:{listener.getsockname()[1]}"
 
 
+def _tenants(_: click.Context, __: click.Parameter, given: str | None) -> frozenset[str] | None:
+    return None if given is None else frozenset(given.split(","))
+
+
 @click.command(context_settings={"auto_envvar_prefix": "REDRAFTD", "show_default": True})
 @click.version_option(VERSION)
 @click.option("--engine", required=True, metavar="URL", help="The engine, as http://HOST:PORT.")
@@ -82,26 +90,59 @@ def bind(host: str, port: int) -> tuple[socket.socket, str]:
 @click.option(
     "--port", default=8787, type=click.IntRange(0, 65535), help="Port to listen on; 0 for any free one."
 )
+@click.option(
+    "--tokens-file",
+    type=click.Path(path_type=Path),
+    help="Access tokens: lines `sha256:DIGEST TENANT`, where TENANT may be *.",
+)
 @click.option("--no-auth", is_flag=True, help="Serve without access tokens; loopback addresses only.")
 @click.option("--queue-depth", default=64, help="How many refreshes may wait for a slot.")
 @click.option("--queue-timeout-ms", default=30_000, help="How long each may wait.")
+@click.option("--max-sessions", default=10_000, help="Sections kept; the one longest unused goes first.")
+@click.option("--max-tenant-sessions", default=1_000, help="Sections kept of one tenant.")
+@click.option(
+    "--record",
+    metavar="DIR",
+    type=click.Path(path_type=Path),
+    help="Record every change in the journal DIR.journal, or in the folder DIR where it is one.",
+)
+@click.option("--record-tenants", metavar="A,B", callback=_tenants, help="Record these only.  [default: all]")
+@click.option("--log-format", type=click.Choice(["plain", "json"]), default="plain", help="On stderr.")
+@click.option(
+    "--log-level", type=click.Choice(["debug", "info", "warning", "error"]), default="warning", help="And up."
+)
 @click.option("--watch-stdin", is_flag=True, help="Stop when stdin ends.")
-def main(watch_stdin: bool, **settings: Any) -> None:
+def main(watch_stdin: bool, log_format: logs.Format, log_level: str, **settings: Any) -> None:
     """Section sessions in front of an engine."""
     if sys.stdin is None:  # started with stdin closed: its place must not go to a socket
         os.open(os.devnull, os.O_RDONLY)
-    try:
-        config = Config(**settings)
-        listener, url = bind(config.host, config.port)
-    except ValueError as error:
-        _fail(str(error))
-    except OSError as error:
-        reason = str(error.strerror).partition(" (while")[0]  # create_server repeats the address there
-        _fail(f"cannot listen on {settings['host']}:{settings['port']}: {reason}; choose another port")
-    server = Server(config, url)
-    if watch_stdin:
-        threading.Thread(target=server.stop_at_end_of_stdin, daemon=True).start()
-    server.run(sockets=[listener])
+    with ExitStack() as until_drained:
+        try:
+            config = Config(**settings)
+            listener, url = bind(config.host, config.port)
+            until_drained.enter_context(listener)
+            app = create_app(config, recorder=_recorder(config, until_drained))
+        except (ValueError, StoreError) as error:
+            _fail(str(error))
+        except OSError as error:
+            reason = str(error.strerror).partition(" (while")[0]  # create_server repeats the address there
+            _fail(f"cannot listen on {settings['host']}:{settings['port']}: {reason}; choose another port")
+        logs.start(log_format, log_level)
+        server = Server(app, url)
+        if watch_stdin:
+            threading.Thread(target=server.stop_at_end_of_stdin, daemon=True).start()
+        server.run(sockets=[listener])
+
+
+def _recorder(config: Config, until: ExitStack) -> JournalRecorder | None:
+    """The recorder that is asked for, until then; says what became of the journal."""
+    if config.record is None:
+        return None
+    folder = journal_folder(config.record)
+    recorder = until.enter_context(JournalRecorder.opened(folder, config.record_tenants))
+    for line in recorder.said:
+        click.echo(line, err=True)
+    return recorder
 
 
 def _fail(line: str) -> NoReturn:

@@ -2,26 +2,28 @@
 
 Invariant: events come in the order `open`, deltas and spans, `done`; a refusal comes before `open`, and so
 may the end of a superseded step, whose only event is then `cancelled`: before `open` it has no slot. The
-section changes in one place, at the end, with no await between that and `done`: whoever cancels the
-step has either all of it or nothing. Emitting never waits: the events of a refresh are bounded by
-max_tokens and lie in memory until they are read, so a stalled reader holds no slot.
+section changes in one place, at the end, where `commit` takes the new text, `done` and who wrote it
+together: whoever cancels the step has either all of it or nothing. Emitting never waits: the events of a
+refresh are bounded by max_tokens and lie in memory until they are read, so a stalled reader holds no slot.
 """
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import aclosing
 from dataclasses import dataclass, field
 
-from daemon.draft_edit import removed_words, strict_ranges
-from daemon.engine_client import Draft, EngineClient
+from daemon.completions import Answer, Ranges, completion, is_exact
+from daemon.draft_edit import draft_edit, patched_ranges, strict_ranges
+from daemon.engine_client import EngineClient, Props
 from daemon.errors import TooLarge
+from daemon.patched_text import PatchedText
 from daemon.prompts import TEMPLATE_VERSION, render_message
 from daemon.sections import Section
 from daemon.slots import Lease, SlotPool
-from daemon.spans import NEW, OldText, Tiler
+from daemon.spans import OldText, Tiler
 from daemon.wire import DoneEvent, OpenEvent, RefreshEvent, RefreshRequest
-from engine.wire import CompletionChunk, CompletionRequest, CompletionResult, Stabilize
+from engine.wire import CompletionRequest
 
 
 @dataclass(frozen=True)
@@ -34,22 +36,15 @@ class Job:
     accepted: float = field(default_factory=time.perf_counter)
 
 
-@dataclass
-class _Answer:
-    """What the engine has said so far."""
+@dataclass(frozen=True)
+class _Draft:
+    """The old text as the draft to replay: its tokens, which of them were patched in and which tolerance
+    must not hold."""
 
-    tokens: list[int] = field(default_factory=list)
-    src: list[int] = field(default_factory=list)
-    result: CompletionResult | None = None
-
-    def add(self, chunk: CompletionChunk | CompletionResult) -> list[int]:
-        """Keep a chunk; the sources of its tokens."""
-        src = [NEW] * len(chunk.tokens) if chunk.redraft_src is None else chunk.redraft_src
-        self.tokens += chunk.tokens
-        self.src += src
-        if isinstance(chunk, CompletionResult):
-            self.result = chunk
-        return src
+    old: OldText
+    tokens: list[int]
+    patched: Ranges
+    strict: Ranges
 
 
 async def refresh(
@@ -57,17 +52,21 @@ async def refresh(
     engine: EngineClient,
     slots: SlotPool,
     emit: Callable[[RefreshEvent], None],
-    commit: Callable[[Section], None],
+    commit: Callable[[Section, DoneEvent, str], Awaitable[None]],
 ) -> None:
-    """Run one refresh. Raises TooLarge, InvalidRequest (by the engine), Busy or EngineUnavailable."""
-    prompt, draft = await _prepare(job, engine)
-    stale, strict = await asyncio.to_thread(_stale, job, draft)  # seconds, for megabytes of text
-    completion = _completion(job, prompt, draft, strict)
+    """Run one refresh. Raises TooLarge, InvalidRequest (by the engine), Busy or Unavailable.
+
+    `commit` gets the section with its new text, the `done` event and the engine's fingerprint.
+    """
+    props, prompt = await asyncio.gather(engine.props(), engine.prompt_tokens(render_message(job.target)))
+    _must_fit(job, props, prompt)
+    draft = await _draft(job, engine, props)
+    asked = completion(job.request, job.target.max_tokens, prompt, draft.tokens, draft.strict)
     lease = await slots.acquire(job.target.session_id)
     try:
         emit(_open_event(job, lease))
-        answer, tiler = _Answer(), Tiler(stale)
-        on_slot = completion.model_copy(update={"id_slot": lease.slot})
+        answer, tiler = Answer(), Tiler(draft.old)
+        on_slot = asked.model_copy(update={"id_slot": lease.slot, "cache_prompt": not lease.foreign})
         async with aclosing(engine.complete(on_slot)) as chunks:
             async for chunk in chunks:
                 slots.answered(lease.slot, job.target.session_id)
@@ -77,16 +76,11 @@ async def refresh(
         slots.release(lease.slot)
     for event in tiler.finish():
         emit(event)
-    commit(job.target.refreshed(tiler.text))
-    emit(_done_event(job, lease, completion, answer, tiler))
+    done = _done_event(job, lease, asked, draft, answer, tiler)
+    await commit(job.target.refreshed(tiler.text), done, props.fingerprint)
 
 
-async def _prepare(job: Job, engine: EngineClient) -> tuple[list[int], Draft]:
-    """Prompt and draft as tokens, known to fit."""
-    stale = "" if job.request.baseline else job.target.derived or ""
-    props, prompt, draft = await asyncio.gather(
-        engine.props(), engine.prompt_tokens(render_message(job.target)), engine.draft(stale)
-    )
+def _must_fit(job: Job, props: Props, prompt: list[int]) -> None:
     limit = max(0, props.context - job.target.max_tokens)
     if len(prompt) > limit:
         detail = (
@@ -94,42 +88,26 @@ async def _prepare(job: Job, engine: EngineClient) -> tuple[list[int], Draft]:
             f" in a context of {props.context}: shorten the sources or lower max_tokens"
         )
         raise TooLarge(detail, prompt_tokens=len(prompt), limit=limit)
-    return prompt, draft
 
 
-def _stale(job: Job, draft: Draft) -> tuple[OldText, list[tuple[int, int]]]:
-    """The old text, and what tolerance must not hold of it; exact mode and plain generation need no guard."""
-    stale = OldText(job.target.derived or "", draft.pieces)
-    if job.request.baseline or job.request.mode == "exact":
-        return stale, []
-    return stale, strict_ranges(stale, removed_words(job.target.written_from, job.target.sources))
-
-
-def _completion(
-    job: Job, prompt: list[int], draft: Draft, strict: list[tuple[int, int]]
-) -> CompletionRequest:
-    """What the engine is asked, on any slot."""
-    request, max_tokens = job.request, job.target.max_tokens
-    plain = CompletionRequest(
-        prompt=prompt,
-        n_predict=max_tokens,
-        temperature=0.0,
-        stream=True,
-        cache_prompt=True,
-        return_tokens=True,
-    )
+async def _draft(job: Job, engine: EngineClient, props: Props) -> _Draft:
+    """The threads are for megabytes of old text, which take seconds."""
+    request, original = job.request, PatchedText(job.target.derived or "")
     if request.baseline:
-        return plain
-    exact = request.mode == "exact"
-    stabilize = Stabilize(
-        old_output=draft.tokens,
-        tau=0.0 if exact else request.tau,
-        floor=0.0 if exact else request.floor,
-        max_tokens=max_tokens,
-        algorithm=request.algorithm,
-        strict=strict,
-    )
-    return plain.model_copy(update={"redraft_stabilize": stabilize})
+        return _Draft(await asyncio.to_thread(OldText, original, []), [], [], [])
+    edit = await asyncio.to_thread(draft_edit, job.target)
+    holds_exactly = is_exact(request) or props.redraft is not None  # others pass over `strict`
+    text = edit.draft if request.patch and holds_exactly else original
+    tokens = await engine.draft(text.text)
+
+    def placed() -> _Draft:
+        old = OldText(text, tokens.pieces)
+        patched = patched_ranges(old)
+        guarded = strict_ranges(old, edit) if request.guard else []
+        strict = [] if is_exact(request) else sorted({*patched, *guarded})
+        return _Draft(old, tokens.tokens, patched, strict)
+
+    return await asyncio.to_thread(placed)
 
 
 def _open_event(job: Job, lease: Lease) -> OpenEvent:
@@ -144,34 +122,45 @@ def _open_event(job: Job, lease: Lease) -> OpenEvent:
 
 
 def _done_event(
-    job: Job, lease: Lease, completion: CompletionRequest, answer: _Answer, tiler: Tiler
+    job: Job, lease: Lease, asked: CompletionRequest, draft: _Draft, answer: Answer, tiler: Tiler
 ) -> DoneEvent:
-    result, request, stabilize = answer.result, job.request, completion.redraft_stabilize
+    result, request, stabilize = answer.result, job.request, asked.redraft_stabilize
     assert result is not None
-    emitted = len(answer.tokens)
+    extended = result.redraft_divergences is not None  # the engine knows the extension
+    ours = result.redraft_passes is not None
+    replay = stabilize if extended else None
+    drafted = result.redraft_drafted
     return DoneEvent(
         revision=job.target.revision,
         kind=job.target.kind,
-        mode="baseline" if request.baseline else "redraft",
-        reused=sum(src != NEW for src in answer.src) / emitted if emitted else 0.0,
+        mode="redraft" if replay and not request.baseline else "baseline",
+        reused=answer.reused,
         reused_chars=tiler.held_units,
         wall_ms=(time.perf_counter() - job.accepted) * 1000,
         prompt_ms=result.timings.prompt_ms,
         queued_ms=lease.queued_ms,
-        tokens=emitted,
+        tokens=len(answer.tokens),
         prompt_tokens=result.timings.prompt_n,
-        total_tokens=len(completion.prompt) + emitted,
+        total_tokens=len(asked.prompt) + len(answer.tokens),
         divergences=result.redraft_divergences or 0,
         slot=lease.slot,
         slot_reused=lease.reused,
         pinned_missing=[line for line in job.target.pinned if line not in tiler.text],
         template_version=TEMPLATE_VERSION,
-        algorithm=stabilize.algorithm if stabilize else None,
-        exact=stabilize.exact if stabilize else None,
+        algorithm=(replay.algorithm if ours else "anchor") if replay else None,
+        exact=replay.exact if replay else None,
         passes=result.redraft_passes,
         rows=result.redraft_rows,
-        strict_tokens=len({i for a, b in stabilize.strict for i in range(a, b)}) if stabilize else None,
+        wasted_rows=result.redraft_wasted_rows,
+        host_ms=result.redraft_host_ms,
+        drafted=None if drafted is None else {str(source): count for source, count in drafted.items()},
+        patched_tokens=_size(draft.patched) if replay else None,
+        strict_tokens=_size(draft.strict if ours else []) if replay else None,
         stop_type=result.stop_type,
         token_ids=answer.tokens if request.return_tokens else None,
         token_src=answer.src if request.return_tokens else None,
     )
+
+
+def _size(ranges: Ranges) -> int:
+    return len({index for first, end in ranges for index in range(first, end)})

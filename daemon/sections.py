@@ -8,15 +8,25 @@ leaves the section as it was, so whoever supersedes it states edits against that
 
 import re
 from collections import Counter
+from collections.abc import Container, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from daemon.edits import apply_edits
 from daemon.errors import InvalidRequest, StaleRevision, UnknownSession
 from daemon.wire import EditsRequest, Kind, OpenRequest, RefreshRequest, SectionState, Source
 
-_SEGMENT = r"(?!\.{1,2}(?:/|\Z))[A-Za-z0-9._~:@+-]{1,128}"
+SEGMENT = r"[A-Za-z0-9._~:@+-]{1,128}"
+_SEGMENT = rf"(?!\.{{1,2}}(?:/|\Z)){SEGMENT}"
 _SESSION_ID = re.compile(rf"{_SEGMENT}/{_SEGMENT}/{_SEGMENT}")
 _PREFIX = re.compile(rf"{_SEGMENT}/({_SEGMENT}/)?")
+_ONE_SEGMENT = re.compile(_SEGMENT)
+
+
+def is_segment(text: str) -> bool:
+    """Whether this can be a tenant, a document or a section."""
+    return _ONE_SEGMENT.fullmatch(text) is not None
 
 
 def checked_session_id(session_id: str) -> str:
@@ -37,12 +47,17 @@ def checked_prefix(prefix: str) -> str:
     return prefix
 
 
+def tenant_of(session_id_or_prefix: str) -> str:
+    """Whose it is."""
+    return session_id_or_prefix.partition("/")[0]
+
+
 @dataclass(frozen=True)
 class Section:
     """One derived text with what it is written from.
 
-    `written_from` are the sources as they were when `derived` was written; `edited` says that a person
-    has changed it since.
+    `written` is the derived text as it was generated or given, `written_from` are the sources of that
+    moment; `edited` says that a person has changed the text since.
     """
 
     session_id: str
@@ -52,8 +67,25 @@ class Section:
     derived: str | None
     pinned: tuple[str, ...]
     max_tokens: int
+    written: str | None
     written_from: tuple[Source, ...]
     edited: bool = False
+
+    @classmethod
+    def opened(cls, session_id: str, request: OpenRequest, previous: "Section | None" = None) -> "Section":
+        """What the request opens; the revision count of a section that it replaces goes on."""
+        sources = _distinct(request.sources)
+        return cls(
+            session_id=session_id,
+            revision=previous.revision + 1 if previous else 1,
+            instruction=request.instruction,
+            sources=sources,
+            derived=request.derived,
+            pinned=tuple(request.pinned),
+            max_tokens=request.max_tokens,
+            written=request.derived,
+            written_from=sources,
+        )
 
     @property
     def kind(self) -> Kind:
@@ -81,7 +113,7 @@ class Section:
 
     def refreshed(self, text: str) -> "Section":
         """The section with its new text."""
-        return replace(self, derived=text, written_from=self.sources, edited=False)
+        return replace(self, derived=text, written=text, written_from=self.sources, edited=False)
 
     def state(self) -> SectionState:
         """The answer to GET."""
@@ -97,10 +129,18 @@ class Section:
 
 
 class SectionTable:
-    """The sections that are open, by session id."""
+    """The sections that are open, by session id; the ones not used for longest make room for new ones.
 
-    def __init__(self) -> None:
-        self._sections: dict[str, Section] = {}
+    At most `most` in all and `most_per_tenant` of one tenant, except that those which `busy` names stay:
+    then there may be more until the next one opens.
+    """
+
+    def __init__(self, most: int, most_per_tenant: int, busy: Container[str]) -> None:
+        self._most = most
+        self._most_per_tenant = most_per_tenant
+        self._busy = busy
+        self._sections: dict[str, Section] = {}  # longest unused first
+        self._coming: dict[str, list[str]] = {}  # new ones, and those that they take the place of
 
     def __len__(self) -> int:
         return len(self._sections)
@@ -109,31 +149,40 @@ class SectionTable:
         return session_id in self._sections
 
     def get(self, session_id: str) -> Section:
-        """The section, or UnknownSession."""
-        if session_id not in self._sections:
+        """The section, or UnknownSession; this is a use of it."""
+        section = self._sections.pop(session_id, None)
+        if section is None:
             raise UnknownSession(session_id)
-        return self._sections[session_id]
-
-    def open(self, session_id: str, request: OpenRequest) -> Section:
-        """Open or replace a section; the revision count of a replaced one goes on."""
-        previous = self._sections.get(session_id)
-        sources = _distinct(request.sources)
-        section = Section(
-            session_id=session_id,
-            revision=previous.revision + 1 if previous else 1,
-            instruction=request.instruction,
-            sources=sources,
-            derived=request.derived,
-            pinned=tuple(request.pinned),
-            max_tokens=request.max_tokens,
-            written_from=sources,
-        )
-        self.put(section)
+        self._sections[session_id] = section
         return section
 
     def put(self, section: Section) -> None:
         """Make this the section's state."""
+        self._sections.pop(section.session_id, None)
         self._sections[section.session_id] = section
+
+    @contextmanager
+    def room(self, session_id: str) -> Iterator[tuple[Section, ...]]:
+        """Keep a place for a section that is to be put; those that have to be dropped for it."""
+        if session_id in self._sections:
+            yield ()
+            return
+        self._coming[session_id] = gone = self._outgoing(session_id)
+        try:
+            yield tuple(self._sections[other] for other in gone)
+        finally:
+            del self._coming[session_id]
+
+    def _outgoing(self, session_id: str) -> list[str]:
+        """The first ones that are in nobody's use, as many as there would be too many."""
+        gone = [other for leaving in self._coming.values() for other in leaving]
+        before = len(gone)
+        for prefix, most in ((f"{tenant_of(session_id)}/", self._most_per_tenant), ("", self._most)):
+            staying = [other for other in self.under(prefix) if other not in gone]
+            coming = [other for other in self._coming if other.startswith(prefix)]
+            idle = (other for other in staying if other not in self._busy)
+            gone += islice(idle, max(0, len(staying) + len(coming) + 1 - most))
+        return gone[before:]
 
     def under(self, prefix: str) -> list[str]:
         """The ids that start with the prefix."""

@@ -11,16 +11,19 @@ from collections import deque
 from dataclasses import dataclass
 
 from daemon.errors import Busy
+from daemon.sections import tenant_of
 
 RETRY_AFTER_MS = 1000
 
 
 @dataclass(frozen=True)
 class Lease:
-    """A slot held. `reused`: the engine may still have this section's prompt there."""
+    """A slot held. `reused`: the engine may still have this section's prompt there; `foreign`: it may have
+    another tenant's text there, and what of it a prompt shares must not show in counts and times."""
 
     slot: int
     reused: bool
+    foreign: bool
     queued_ms: float
 
 
@@ -53,9 +56,10 @@ class SlotPool:
             self._free.remove(slot)
         else:
             slot = await self._wait()
-        reused = session_id in self._texts[slot]
-        self._texts[slot] |= {session_id}
-        return Lease(slot, reused, (time.perf_counter() - start) * 1000)
+        texts = self._texts[slot]
+        self._texts[slot] = texts | {session_id}
+        foreign = any(tenant_of(other) != tenant_of(session_id) for other in texts)
+        return Lease(slot, session_id in texts, foreign, (time.perf_counter() - start) * 1000)
 
     async def _wait(self) -> int:
         if len(self._waiting) >= self._queue_depth:

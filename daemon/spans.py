@@ -1,7 +1,8 @@
 """From the engine's tokens to deltas and spans.
 
 Invariant: the deltas concatenate to the new text; the spans tile the old and the new text in order,
-without gaps; a held span's old and new text are equal. Offsets are UTF-16 code units.
+without gaps; a held span's old and new text are equal. Offsets are UTF-16 code units. The old text is
+the one that the person saw: what was patched into the draft comes out as replaced, held or not.
 
 The engine says which draft token each new token was held from. That is a claim about tokens, and it
 becomes a held span only where the new text shows it: whole characters, equal, in the old text's order.
@@ -13,17 +14,20 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate, groupby
 from typing import Literal
 
+from daemon.patched_text import PatchedText
 from daemon.wire import DeltaEvent, SpanEvent
 
 NEW = -1
 
 
 class OldText:
-    """The old text as the draft's tokens cut it: which whole characters a range of tokens covers."""
+    """The old text, patched into a draft, as the draft's tokens cut it: which whole characters a range of
+    tokens covers."""
 
-    def __init__(self, text: str, pieces: Sequence[bytes]) -> None:
-        self.text = text
-        self.units = [0, *accumulate(utf16_units(character) for character in text)]
+    def __init__(self, draft: PatchedText, pieces: Sequence[bytes]) -> None:
+        self.draft = draft
+        self.units = [0, *accumulate(utf16_units(character) for character in draft.original)]
+        text = draft.text
         self._characters = [0, *accumulate(len(character.encode()) for character in text)]
         spelled = b"".join(pieces)
         if spelled.removeprefix(b" ") == text.encode() and spelled != text.encode():
@@ -33,8 +37,8 @@ class OldText:
         self._tokens = [0, *accumulate(map(len, pieces))]
 
     def tokens(self, start: int, stop: int) -> tuple[int, int]:
-        """The draft tokens, end exclusive, that touch the characters from `start` to `stop`; all where
-        the tokeniser changed the text and none can be placed."""
+        """The draft tokens, end exclusive, that touch the draft's characters from `start` to `stop`; all
+        where the tokeniser changed the text and none can be placed."""
         if self._tokens[-1] == 0:
             return 0, len(self._tokens) - 1
         first = bisect_right(self._tokens, self._characters[start]) - 1
@@ -45,7 +49,8 @@ class OldText:
         return self._tokens[token]
 
     def characters(self, first_byte: int, last_token: int) -> tuple[range, int | None]:
-        """Whole characters from a byte to a token's end, and the first byte of one that is cut there."""
+        """Whole characters of the draft from a byte to a token's end, and the first byte of one that is
+        cut there."""
         end = self._tokens[last_token + 1]
         start = bisect_left(self._characters, first_byte)
         stop = bisect_right(self._characters, end) - 1
@@ -78,16 +83,17 @@ class Tiler:
         Neither side need hold whole characters: what a token leaves unfinished comes with a later chunk.
         """
         for text, held in self._match(content, list(self._claims(src))):
-            backwards = max(0, self._old_stop - held.start) if held else len(text)
-            yield from self._add_new(text[:backwards])
-            yield from self._add_held(text[backwards:], held[backwards:])
+            if not held:
+                yield from self._add_new(text)
+            for piece, old in self._old.draft.pieces(held):
+                yield from self._add_piece(text[piece.start - held.start : piece.stop - held.start], old)
 
     def finish(self) -> Iterator[SpanEvent]:
         """The spans still open at the end of the new text."""
-        yield from self._reach(len(self._old.text))
+        yield from self._reach(len(self._old.draft.original))
 
     def _claims(self, src: Sequence[int]) -> Iterator[range | None]:
-        """Old characters per run of consecutive held tokens; None for a run of new ones."""
+        """The draft's characters per run of consecutive held tokens; None for a run of new ones."""
         for diagonal, run in groupby(enumerate(src), lambda it: None if it[1] == NEW else it[0] - it[1]):
             if diagonal is None:
                 self._cut = None
@@ -101,12 +107,12 @@ class Tiler:
             yield characters
 
     def _match(self, content: str, claims: Sequence[range | None]) -> Iterator[tuple[str, range]]:
-        """The content in order, each piece with the old characters it was held from (none: new)."""
+        """The content in order, each piece with the draft's characters it was held from (none: new)."""
         position = 0
         for index, claim in enumerate(claims):
             if not claim:
                 continue
-            text = self._old.text[claim.start : claim.stop]
+            text = self._old.draft.text[claim.start : claim.stop]
             if index == len(claims) - 1:
                 found = len(content) - len(text) if content.endswith(text) else -1
             else:
@@ -116,6 +122,13 @@ class Tiler:
                 yield text, claim
                 position = found + len(text)
         yield content[position:], range(0)
+
+    def _add_piece(self, text: str, old: range | None) -> Iterator[DeltaEvent | SpanEvent]:
+        """Text held from one place of the old text, or from a patch; what the spans have passed is new."""
+        passed = len(text) if old is None else max(0, self._old_stop - old.start)
+        yield from self._add_new(text[:passed])
+        if old is not None:
+            yield from self._add_held(text[passed:], old[passed:])
 
     def _add_new(self, text: str) -> Iterator[DeltaEvent | SpanEvent]:
         if text:

@@ -4,25 +4,33 @@ import asyncio
 import codecs
 import difflib
 import json
+import os
 import re
 import socket
+import sys
+from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import AbstractContextManager, AsyncExitStack, nullcontext
+from contextlib import AbstractContextManager, AsyncExitStack, nullcontext, suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 import uvicorn
+from fastapi import FastAPI
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
+from daemon.app import create_app
 from daemon.client import Client
 from daemon.config import Config
+from daemon.engine_client import Draft, Props
 from daemon.main import Server, bind
+from daemon.recorder import Recorder
 from daemon.service import Service
 from daemon.wire import OpenRequest, RefreshEvent, RefreshRequest, Source
+from engine.wire import CompletionChunk, CompletionRequest, CompletionResult
 
 PATIENCE_S = 20
 
@@ -43,13 +51,14 @@ class Gate:
 class FakeEngine:
     """llama-server as far as redraftd uses it; the answer is scripted.
 
-    Tokens are words and, beyond ASCII, bytes. `{prompt}` in the answer is the prompt.
+    Tokens are words and, beyond ASCII, bytes. `{prompt}` in the answer is the prompt. `speaks` our
+    extension with all that it tells, the `published` one, or is `plain` llama-server.
     """
 
     answer: str = "Alpha beta.\nGamma delta."
     slots: int = 1
     context: int = 4096
-    redraft: dict[str, object] | None = field(default_factory=lambda: {"version": "fake"})
+    speaks: Literal["ours", "published", "plain"] = "ours"
     fail: dict[str, int] = field(default_factory=dict)
     """Paths that answer with a status; `stream`: the chunk after which the connection breaks."""
     gates: dict[str, Gate] = field(default_factory=dict)
@@ -87,7 +96,8 @@ class FakeEngine:
             "model_path": "/models/fake.gguf",
             "model_alias": "fake",
         }
-        return JSONResponse(props if self.redraft is None else {**props, "redraft": self.redraft})
+        ours = {"redraft": {"version": "fake"}} if self.speaks == "ours" else {}
+        return JSONResponse({**props, **ours})
 
     async def template(self, request: Request) -> Response:
         prompt = "<user>" + (await request.json())["messages"][0]["content"] + "<assistant>"
@@ -123,21 +133,31 @@ class FakeEngine:
                 yield self.raw_stream
                 return
             await self._pass("prefill")
-            decoder = codecs.getincrementaldecoder("utf-8")()
-            prompt = b"".join(self.pieces[token] for token in body["prompt"]).decode()
-            tokens = self.tokenize(self.answer.replace("{prompt}", prompt))[: body["n_predict"]]
-            stabilize = body.get("redraft_stabilize")
-            for index, (ids, src) in enumerate(_chunks(tokens, stabilize["old_output"] if stabilize else [])):
-                content = decoder.decode(b"".join(self.pieces[id_] for id_ in ids))
-                chunk = {"content": content, "tokens": ids, "stop": False}
-                yield _event({**chunk, "redraft_src": src} if stabilize else chunk)
+            for index, item in enumerate(self.answered(body)):
+                yield _event(item)
+                if item["stop"]:
+                    return
                 if self.fail.get("stream") == index:
                     raise ConnectionAbortedError
                 await self._pass("decode")
-            extra = {"redraft_divergences": 1, "redraft_passes": 2, "redraft_rows": 9} if stabilize else {}
-            yield _event({**_result(body, tokens), **extra})
         finally:
             self.streams -= 1
+
+    def answered(self, body: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        """The chunks of a completion, and its result."""
+        decoder = codecs.getincrementaldecoder("utf-8")()
+        prompt = b"".join(self.pieces[token] for token in body["prompt"]).decode()
+        tokens = self.tokenize(self.answer.replace("{prompt}", prompt))[: body["n_predict"]]
+        stabilize = None if self.speaks == "plain" else body.get("redraft_stabilize")
+        for ids, src in _chunks(tokens, stabilize["old_output"] if stabilize else []):
+            content = decoder.decode(b"".join(self.pieces[id_] for id_ in ids))
+            chunk = {"content": content, "tokens": ids, "stop": False}
+            yield {**chunk, "redraft_src": src} if stabilize else chunk
+        extra: dict[str, Any] = {"redraft_divergences": 1} if stabilize else {}
+        if stabilize and self.speaks == "ours":
+            extra |= {"redraft_passes": 2, "redraft_rows": 9, "redraft_wasted_rows": 4}
+            extra |= {"redraft_host_ms": 0.5, "redraft_drafted": {"stale": 3}}
+        yield {**_result(body, tokens), **extra}
 
     async def _pass(self, place: str) -> None:
         if place in self.gates:
@@ -190,6 +210,33 @@ def _result(body: dict[str, Any], tokens: list[int]) -> dict[str, Any]:
         "tokens_cached": len(body["prompt"]),
         "timings": {**timings, "predicted_ms": 2.0, "predicted_per_second": 1.0},
     }
+
+
+class EngineInProcess:
+    """What redraftd calls of an EngineClient, on a scripted engine without sockets."""
+
+    def __init__(self, fake: FakeEngine) -> None:
+        self.fake = fake
+
+    async def props(self) -> Props:
+        return Props.model_validate_json((await self.fake.props(Request({"type": "http"}))).body)
+
+    async def prompt_tokens(self, message: str) -> list[int]:
+        return self.fake.tokenize(f"<user>{message}<assistant>")
+
+    async def draft(self, text: str) -> Draft:
+        tokens = self.fake.tokenize(text)
+        return Draft(tokens, [self.fake.pieces[token] for token in tokens])
+
+    async def complete(self, request: CompletionRequest) -> AsyncIterator[CompletionChunk | CompletionResult]:
+        for item in self.fake.answered(request.model_dump()):
+            yield (CompletionResult if item["stop"] else CompletionChunk).model_validate(item)
+
+    async def erase(self, slot: int) -> None:
+        self.fake.erased.append(slot)
+
+    async def close(self) -> None:
+        pass
 
 
 def _event(fields: dict[str, Any]) -> str:
@@ -340,9 +387,11 @@ def make_daemon(exits: AsyncExitStack, run_server: RunServer) -> Callable[..., A
 
     async def make(engine_url: str, **config: Any) -> Daemon:
         listener, url = bind("127.0.0.1", 0)
-        server = _DaemonServer(Config(engine_url, **{"no_auth": True, **config}), url)
+        no_auth = "tokens_file" not in config
+        server = _DaemonServer(create_app(Config(engine_url, **{"no_auth": no_auth, **config})), url)
         await run_server(server, listener)
-        return Daemon(server.service, url, await exits.enter_async_context(Client(url)))
+        client = await exits.enter_async_context(Client(url, retries=0))
+        return Daemon(server.service, url, client)
 
     return make
 
@@ -357,6 +406,46 @@ def make_stack(serve_engine: Any, make_daemon: Any) -> Callable[..., Awaitable[S
         return Stack(daemon.service, daemon.url, daemon.client, served.fake, served)
 
     return make
+
+
+@pytest.fixture(scope="session")
+def make_app() -> Callable[..., FastAPI]:
+    """`app = make_app({"no_auth": True}, recorder, answer=...)`: a daemon without sockets on a scripted
+    engine."""
+
+    def make(config: dict[str, Any], recorder: Recorder | None = None, **script: Any) -> FastAPI:
+        fake = FakeEngine(**script)
+        settings = Config("http://in.process", slots=fake.slots, **config)
+        return create_app(settings, EngineInProcess(fake), recorder)
+
+    return make
+
+
+@pytest.fixture
+def start(exits: AsyncExitStack) -> Callable[..., Awaitable[tuple[Process, str]]]:
+    """`process, url = await start("--flag", ...)`: a real redraftd on any free port."""
+
+    async def start(*arguments: str, closed_stdin: bool = False, **environment: str) -> tuple[Process, str]:
+        auth = [] if "--tokens-file" in arguments else ["--no-auth"]
+        command = [sys.executable, "-m", "daemon.main", "--port", "0", *auth, *arguments]
+        if closed_stdin:
+            command = ["sh", "-c", 'exec "$@" <&-', "sh", *command]
+        env = {**os.environ, **environment}
+        process = await asyncio.create_subprocess_exec(
+            *command, stdin=PIPE, stdout=PIPE, stderr=PIPE, env=env
+        )
+
+        async def kill() -> None:
+            with suppress(ProcessLookupError):
+                process.kill()
+            await process.communicate()
+
+        exits.push_async_callback(kill)
+        line = (await process.stdout.readline()).decode()
+        assert line.startswith("listening on http://"), (await process.stderr.read()).decode()
+        return process, line.removeprefix("listening on ").strip()
+
+    return start
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ import pytest
 from starlette.types import Receive, Scope, Send
 
 from daemon import boundary
+from daemon.auth import EVERYBODY
 from daemon.boundary import Boundary
 
 pytestmark = pytest.mark.anyio
@@ -20,7 +21,7 @@ def post(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(boundary, "BODY_LIMIT_BYTES", LIMIT)
 
     async def post(app: App, body: bytes | AsyncIterator[bytes] = b"") -> httpx.Response:
-        transport = httpx.ASGITransport(Boundary(app))
+        transport = httpx.ASGITransport(Boundary(app, EVERYBODY))
         async with httpx.AsyncClient(transport=transport, base_url="http://daemon") as http:
             return await http.post("/", content=body)
 
@@ -88,5 +89,7 @@ async def test_the_layer_stays_out_of_a_disconnect() -> None:
         async def listen(_: Scope, receive: Receive, send: Send, heard: list[object] = heard) -> None:
             heard += [(await receive()).get("body"), (await receive())["type"]]
 
-        await Boundary(listen)({"type": "http", "path": "/", "method": "POST"}, queue.get, echo)
+        await Boundary(listen, EVERYBODY)(
+            {"type": "http", "path": "/", "method": "POST", "headers": []}, queue.get, echo
+        )
         assert heard == ([] if count == 1 else [b"123", "http.disconnect"])

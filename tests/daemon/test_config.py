@@ -1,4 +1,5 @@
 from dataclasses import FrozenInstanceError
+from pathlib import Path
 
 import pytest
 
@@ -21,6 +22,9 @@ def test_an_engine_is_an_http_url(engine: str) -> None:
     ("settings", "what"),
     [
         ({"no_auth": False}, "--no-auth"),
+        ({"tokens_file": Path("tokens")}, "pass either --tokens-file"),
+        ({"max_sessions": 0}, "--max-sessions"),
+        ({"max_tenant_sessions": 0}, "--max-tenant-sessions"),
         ({"host": "0.0.0.0"}, "loopback"),
         ({"host": "::"}, "loopback"),
         ({"host": "example.org"}, "loopback"),
@@ -28,6 +32,9 @@ def test_an_engine_is_an_http_url(engine: str) -> None:
         ({"slots": 0}, "--slots 0"),
         ({"queue_depth": -1}, "negative"),
         ({"queue_timeout_ms": -1}, "negative"),
+        ({"record_tenants": frozenset("t")}, "--record-tenants needs --record DIR"),
+        ({"record": Path("prod"), "record_tenants": frozenset(["t", "a b"])}, "'a b' is no tenant"),
+        ({"record": Path("prod"), "record_tenants": frozenset([""])}, "'' is no tenant"),
     ],
 )
 def test_what_cannot_run_is_refused_in_one_line(settings: dict[str, object], what: str) -> None:

@@ -1,7 +1,7 @@
 import pytest
 
 from daemon.engine_client import Draft, EngineClient
-from daemon.errors import EngineUnavailable, InvalidRequest, TooLarge
+from daemon.errors import InvalidRequest, TooLarge, Unavailable
 from engine.wire import CompletionRequest, CompletionResult, Stabilize
 
 pytestmark = pytest.mark.anyio
@@ -60,7 +60,7 @@ async def test_a_completion_ends_with_its_result(connect) -> None:
 @pytest.mark.parametrize("path", ["/apply-template", "/tokenize", "/completion"])
 async def test_what_the_engine_refuses_is_unavailable_and_says_why(connect, path: str) -> None:
     _, client = await connect(fail={path: 500})
-    with pytest.raises(EngineUnavailable, match=f"{path} answered 500: .*{path} fails"):
+    with pytest.raises(Unavailable, match=f"{path} answered 500: .*{path} fails"):
         await completed(client)
 
 
@@ -71,8 +71,8 @@ async def test_what_the_engine_refuses_is_unavailable_and_says_why(connect, path
         (400, InvalidRequest),
         (404, InvalidRequest),
         (413, TooLarge),
-        (408, EngineUnavailable),
-        (429, EngineUnavailable),
+        (408, Unavailable),
+        (429, Unavailable),
     ],
 )
 async def test_a_retry_is_advised_only_where_it_can_help(connect, path: str, status: int, refusal) -> None:
@@ -93,7 +93,7 @@ async def test_a_context_that_is_exceeded_is_too_large(serve_bytes) -> None:
 @pytest.mark.parametrize("url", ["http://127.0.0.1:99999", "http://" + "a" * 64, "http://a..b"])
 async def test_an_address_that_the_socket_refuses_is_unavailable(url: str) -> None:
     client = EngineClient(url, silence_s=20)
-    with pytest.raises(EngineUnavailable) as caught:
+    with pytest.raises(Unavailable) as caught:
         await client.props()
     assert "\n" not in caught.value.detail
     await client.close()
@@ -101,13 +101,13 @@ async def test_an_address_that_the_socket_refuses_is_unavailable(url: str) -> No
 
 async def test_an_engine_that_loads_is_unavailable(connect) -> None:
     _, client = await connect(fail={"/props": 503})
-    with pytest.raises(EngineUnavailable, match="/props answered 503"):
+    with pytest.raises(Unavailable, match="/props answered 503"):
         await client.props()
 
 
 async def test_a_stream_that_breaks_is_unavailable(connect) -> None:
     _, client = await connect(fail={"stream": 1})
-    with pytest.raises(EngineUnavailable, match="RemoteProtocolError"):
+    with pytest.raises(Unavailable, match="RemoteProtocolError"):
         await completed(client)
 
 
@@ -127,14 +127,14 @@ async def test_a_stream_that_breaks_is_unavailable(connect) -> None:
 )
 async def test_what_is_no_chunk_is_unavailable(connect, line: str, what: str) -> None:
     _, client = await connect(raw_stream=line)
-    with pytest.raises(EngineUnavailable, match=what) as caught:
+    with pytest.raises(Unavailable, match=what) as caught:
         await completed(client)
     assert "\n" not in caught.value.detail
 
 
 async def test_a_closed_port_is_unavailable(free_port: int) -> None:
     client = EngineClient(f"http://127.0.0.1:{free_port}", silence_s=20)
-    with pytest.raises(EngineUnavailable, match=f"127.0.0.1:{free_port}: ConnectError"):
+    with pytest.raises(Unavailable, match=f"127.0.0.1:{free_port}: ConnectError"):
         await client.props()
     await client.close()
 

@@ -3,10 +3,10 @@ import pytest
 from daemon.errors import (
     Busy,
     DaemonError,
-    EngineUnavailable,
     InvalidRequest,
     StaleRevision,
     TooLarge,
+    Unavailable,
     UnknownSession,
     trace,
 )
@@ -23,7 +23,8 @@ from daemon.errors import (
         (StaleRevision(1, 2), 409, "stale_revision", {"revision": 2}),
         (TooLarge("x", prompt_tokens=90, limit=80), 413, "too_large", {"prompt_tokens": 90, "limit": 80}),
         (Busy("queue_full", 1500), 429, "busy", {"reason": "queue_full", "retry_after_ms": 1500}),
-        (EngineUnavailable("gone"), 503, "engine_unavailable", {}),
+        (Unavailable("gone"), 503, "engine_unavailable", {}),
+        (Unavailable("full", "recorder_unavailable"), 503, "recorder_unavailable", {}),
     ],
 )
 def test_a_refusal_is_the_contracts(error: DaemonError, status: int, code: str, fields: object) -> None:

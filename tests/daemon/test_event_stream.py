@@ -4,8 +4,8 @@ import logging
 import pytest
 
 from daemon.event_stream import EventStream
-from daemon.service import Running
-from daemon.wire import CancelledEvent, DeltaEvent, DoneEvent, RefreshRequest
+from daemon.running import Running
+from daemon.wire import DeltaEvent, DoneEvent, RefreshRequest
 
 pytestmark = pytest.mark.anyio
 
@@ -72,19 +72,8 @@ async def test_a_stalled_reader_holds_no_slot(make_stack) -> None:
     """The events of a refresh wait in memory; the section has its text before anybody reads it."""
     stack = await make_stack(answer="word " * 400)
     await stack.open()
-    running = stack.service.refresh("t/d/s", RefreshRequest())
+    running = await stack.service.refresh("t/d/s", RefreshRequest())
     await stack.until(lambda: stack.service.table.get("t/d/s").derived == "word " * 400)
     assert stack.service.slots.busy == 0
     events = [event async for event in running]
     assert isinstance(events[-1], DoneEvent)
-
-
-async def test_cancelling_before_the_step_begins_still_ends_the_events() -> None:
-    running = Running(4)
-
-    async def step() -> None:
-        raise AssertionError("never runs")
-
-    running.start(step())
-    running.cancel()
-    assert [event async for event in running] == [CancelledEvent(revision=4)]

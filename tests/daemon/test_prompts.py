@@ -1,13 +1,11 @@
 from daemon.prompts import TEMPLATE_VERSION, render_message
-from daemon.sections import Section, SectionTable
+from daemon.sections import Section
 from daemon.wire import Edit, EditsRequest, OpenRequest, Source
 
 
 def section(**fields: object) -> Section:
     sources = [Source(name="price.md", text="It costs 3.\n"), Source(name="terms", text="Net 30.")]
-    return SectionTable().open(
-        "t/d/s", OpenRequest(**{"instruction": "Sum up.", "sources": sources, **fields})
-    )
+    return Section.opened("t/d/s", OpenRequest(**{"instruction": "Sum up.", "sources": sources, **fields}))
 
 
 def revised(start: Section) -> Section:

@@ -184,20 +184,52 @@ async def test_an_exact_refresh_says_what_plain_generation_says(make_daemon, req
     assert (await daemon.client.health()).status == "ok"
 
 
-@pytest.mark.parametrize(("mode", "guarded"), [("tolerant", [[3, 4]]), ("exact", [])])
-async def test_tolerance_may_not_hold_what_the_edit_removed(make_stack, mode: str, guarded: list) -> None:
-    stack = await make_stack(answer="The price is 4.")
-    await stack.open(sources=[Source(name="offer", text="costs 3 euros")], derived="The price is 3.")
-    after = [Source(name="offer", text="costs 4 euros")]
-    done = (await stack.refresh(sources=after, mode=mode))[-1]
-    assert stack.engine.requests[0]["redraft_stabilize"]["strict"] == guarded
-    assert done.strict_tokens == len(guarded)
+OFFER, CHANGED = [[Source(name="offer", text=f"costs {price} euros")] for price in (3, 4)]
 
 
-async def test_an_edit_applied_before_the_refresh_is_guarded_too(make_stack) -> None:
+@pytest.mark.parametrize(
+    ("mode", "switches", "draft", "strict"),
+    [
+        pytest.param("tolerant", {}, "It is 4, not three.", [(2, 3), (5, 6)], id="patch and guard"),
+        pytest.param("tolerant", {"patch": False}, "It is 3, not three.", [(2, 3), (5, 6)], id="guard"),
+        pytest.param("tolerant", {"guard": False}, "It is 4, not three.", [(2, 3)], id="patch"),
+        pytest.param("tolerant", {"patch": False, "guard": False}, "It is 3, not three.", [], id="neither"),
+        pytest.param("exact", {}, "It is 4, not three.", [], id="exact"),
+        pytest.param("exact", {"patch": False}, "It is 3, not three.", [], id="exact, no patch"),
+    ],
+)
+async def test_the_edit_is_put_into_the_draft_and_kept_off_tolerance(
+    make_stack, mode: str, switches: dict, draft: str, strict: list
+) -> None:
+    stack = await make_stack(answer="It is 4.")
+    await stack.open(sources=OFFER, derived="It is 3, not three.")
+    done = (await stack.refresh(sources=CHANGED, mode=mode, **switches))[-1]
+    sent = stack.engine.requests[0]["redraft_stabilize"]
+    assert sent["old_output"] == stack.engine.tokenize(draft)
+    pieces = [stack.engine.pieces[token] for token in sent["old_output"]]
+    assert [b"".join(pieces[a:b]) for a, b in sent.get("strict", [])] == [
+        {2: draft.encode()[5:8], 5: b" three."}[a] for a, _ in strict
+    ]
+    assert (done.patched_tokens, done.strict_tokens) == (int("4" in draft), len(strict))
+
+
+async def test_an_edit_applied_before_the_refresh_counts_too(make_stack) -> None:
     stack = await make_stack(answer="The price is 4.")
-    await stack.open(sources=[Source(name="offer", text="costs 3 euros")], derived="The price is 3.")
+    await stack.open(sources=OFFER, derived="The price is 3.")
     edit = Edit(target="source", source="offer", start=0, end=1, lines=["costs 4 euros"])
     await stack.client.edit("t/d/s", EditsRequest(edits=[edit]))
-    assert (await stack.refresh(mode="tolerant"))[-1].strict_tokens == 1
-    assert (await stack.refresh(mode="tolerant"))[-1].strict_tokens == 0
+    first, second = [(await stack.refresh(mode="tolerant"))[-1] for _ in range(2)]
+    assert (first.patched_tokens, first.strict_tokens) == (1, 1)
+    assert (second.patched_tokens, second.strict_tokens) == (0, 0)
+
+
+async def test_spans_speak_of_the_text_that_the_person_saw(make_stack) -> None:
+    stack = await make_stack(answer="It costs 4 euros.")
+    await stack.open(sources=OFFER, derived="It costs 3 euros.")
+    events = await stack.refresh(sources=CHANGED, return_tokens=True)
+    assert [(it.kind, it.old, it.new, it.text) for it in events if isinstance(it, SpanEvent)] == [
+        ("held", (0, 9), (0, 9), None),
+        ("replaced", (9, 10), (9, 10), "4"),
+        ("held", (10, 17), (10, 17), None),
+    ]
+    assert (events[-1].token_src, events[-1].reused, events[-1].reused_chars) == ([0, 1, 2, 3], 1.0, 16)

@@ -295,7 +295,7 @@ async def test_an_engine_that_is_gone_refuses_and_comes_back_without_a_restart(m
     ("script", "config", "status", "model"),
     [
         ({}, {}, "ok", ("fake", True, True)),
-        ({"redraft": None}, {}, "degraded", ("fake", True, False)),
+        ({"speaks": "plain"}, {}, "degraded", ("fake", True, False)),
         ({"slots": 2}, {"slots": 1}, "degraded", ("fake", True, True)),
         ({"fail": {"/props": 503}}, {}, "down", ("", False, False)),
     ],
@@ -349,3 +349,50 @@ async def test_opening_without_a_draft_needs_no_engine(make_stack) -> None:
     with pytest.raises(DaemonError, match="engine_unavailable"):
         await stack.open("t/d/s", derived="text")
     assert (await stack.client.state("t/d/s")).revision == 1
+
+
+async def test_a_tenant_over_its_cap_loses_its_own_oldest_and_never_a_running_one(make_stack) -> None:
+    stack = await make_stack({"max_tenant_sessions": 2})
+    for session_id in ("u/d/1", "t/d/1", "t/d/2"):
+        await stack.open(session_id)
+    gate = stack.engine.gate("decode")
+    running = stack.start("t/d/1")
+    await stack.reached(gate)
+    await stack.client.state("t/d/2")
+    await stack.open("t/d/3")
+    with pytest.raises(DaemonError, match="unknown_session"):
+        await stack.client.state("t/d/2")
+    gate.open.set()
+    assert isinstance((await running)[-1], DoneEvent)
+    for session_id in ("u/d/1", "t/d/1", "t/d/3"):
+        await stack.client.state(session_id)
+
+
+async def test_what_was_pushed_out_is_cleared_by_the_next_delete(make_stack) -> None:
+    stack = await make_stack({"max_sessions": 1})
+    await stack.open("t/d/1")
+    await stack.refresh("t/d/1")
+    await stack.open("u/d/1")
+    assert (await stack.client.delete("u/d/none")).slots_erased == [0]
+
+
+async def test_how_refreshes_end_is_counted(make_stack) -> None:
+    stack = await make_stack(fail={"stream": 0})
+    await stack.open(derived=OLD)
+    await stack.refresh()
+    stack.engine.fail = {"/apply-template": 500}
+    with pytest.raises(DaemonError):
+        await stack.refresh()
+    stack.engine.fail = {}
+    gate = stack.engine.gate("decode")
+    cancelled = stack.start()
+    await stack.reached(gate)
+    stack.engine.gates.clear()
+    await stack.refresh(baseline=True)
+    await cancelled
+    await stack.idle()
+    figures = stack.service.metrics.render().decode()
+    for outcome in ("failed", "refused", "cancelled", "done"):
+        assert f'redraftd_refreshes_total{{outcome="{outcome}"}} 1.0' in figures
+    for line in ("sessions 1.0", "queue_length 0.0", "slots_busy 0.0", "slots 1.0"):
+        assert f"\nredraftd_{line}\n" in figures

@@ -110,6 +110,15 @@ async def test_text_stays_in_a_slot_until_the_engine_answers_another_or_erases_i
     assert slots.texts(0) == frozenset()
 
 
+async def test_a_slot_is_foreign_while_it_may_hold_another_tenants_text() -> None:
+    slots = pool()
+    for session_id, foreign in [("a/d/1", False), ("a/d/2", False), ("ab/d/1", True), ("ab/d/1", True)]:
+        assert (await slots.acquire(session_id)).foreign is foreign
+        slots.release(0)
+    slots.answered(0, "ab/d/1")
+    assert not (await slots.acquire("ab/d/2")).foreign
+
+
 @given(
     st.lists(st.tuples(st.sampled_from("abcd"), st.sampled_from(["ask", "leave", "give_up"])), max_size=30)
 )

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from daemon.patched_text import Patch, PatchedText
 from daemon.spans import NEW, OldText, Tiler, utf16_units
 from daemon.wire import DeltaEvent, SpanEvent
 
@@ -20,8 +21,8 @@ class Followed:
     held_units: int
 
 
-def follow(old: str, pieces: list[bytes], chunks: list[tuple[str, list[int]]]) -> Followed:
-    tiler = Tiler(OldText(old, pieces))
+def follow(old: str | PatchedText, pieces: list[bytes], chunks: list[tuple[str, list[int]]]) -> Followed:
+    tiler = Tiler(OldText(old if isinstance(old, PatchedText) else PatchedText(old), pieces))
     events = [event for content, src in chunks for event in tiler.feed(content, src)]
     events += tiler.finish()
     deltas = [event for event in events if isinstance(event, DeltaEvent)]
@@ -68,34 +69,38 @@ def assert_tiles(old: str, new: str, followed: Followed) -> None:
 
 
 @st.composite
-def answers(draw: st.DrawFn) -> tuple[str, list[bytes], list[tuple[bytes, int]]]:
-    """An old text cut into tokens anywhere, and a new one of its tokens in any order and of new ones."""
+def answers(draw: st.DrawFn) -> tuple[PatchedText, list[bytes], list[tuple[bytes, int]]]:
+    """An old text, patched and cut into tokens anywhere, and a new one of its tokens in any order and of
+    new ones."""
     old = draw(TEXTS)
-    pieces = cut(old.encode(), draw(st.lists(st.integers(0, 99), max_size=12)))
+    edges = sorted(draw(st.sets(st.integers(0, len(old)), max_size=4)))
+    spans = zip(edges[::2], edges[1::2], strict=False)
+    draft = PatchedText(old, [Patch(start, stop, draw(TEXTS)) for start, stop in spans])
+    pieces = cut(draft.text.encode(), draw(st.lists(st.integers(0, 99), max_size=12)))
     new = [
         (piece, NEW) for piece in cut(draw(TEXTS).encode(), draw(st.lists(st.integers(0, 99), max_size=9)))
     ]
     held = [(piece, index) for index, piece in enumerate(pieces)]
-    return old, pieces, draw(st.lists(st.sampled_from(new + held), max_size=16)) if new + held else []
+    return draft, pieces, draw(st.lists(st.sampled_from(new + held), max_size=16)) if new + held else []
 
 
 SIZES = st.lists(st.integers(0, 4), max_size=12)
 
 
 @given(answers(), SIZES)
-@example(("🧂", [b"\xf0\x9f", b"\xa7\x82"], [(b"\xf0\x9f", 0), (b"\xa7\x83", NEW)]), [1])
-@example(("🧂x", [b"\xf0\x9f", b"\xa7\x82x"], [(b"\xf0\x9f", NEW), (b"\xa7\x82x", 1)]), [])
+@example((PatchedText("🧂"), [b"\xf0\x9f", b"\xa7\x82"], [(b"\xf0\x9f", 0), (b"\xa7\x83", NEW)]), [1])
+@example((PatchedText("🧂x"), [b"\xf0\x9f", b"\xa7\x82x"], [(b"\xf0\x9f", NEW), (b"\xa7\x82x", 1)]), [])
 def test_spans_tile_both_texts_whatever_the_tokens(answer, sizes: list[int]) -> None:
     old, pieces, tokens = answer
     chunks = chunked(tokens, sizes)
-    assert_tiles(old, "".join(content for content, _ in chunks), follow(old, pieces, chunks))
+    assert_tiles(old.original, "".join(content for content, _ in chunks), follow(old, pieces, chunks))
 
 
 @given(answers(), st.lists(st.tuples(TEXTS, st.lists(st.integers(-1, 3), max_size=4)), max_size=6))
 def test_spans_tile_even_when_the_engine_claims_nonsense(answer, chunks) -> None:
     old, pieces, _ = answer
     chunks = [(content, [src for src in srcs if src < len(pieces)]) for content, srcs in chunks]
-    assert_tiles(old, "".join(content for content, _ in chunks), follow(old, pieces, chunks))
+    assert_tiles(old.original, "".join(content for content, _ in chunks), follow(old, pieces, chunks))
 
 
 @given(TEXTS, st.lists(st.integers(0, 99), max_size=12), SIZES)
@@ -125,6 +130,19 @@ def test_whole_character_tokens_in_order_are_held_one_for_one(tokens: list[tuple
         assert followed.held_units == sum(utf16_units(text) for text, fate in tokens if fate == "keep")
 
 
+@given(TEXTS.filter(bool), TEXTS, st.lists(st.integers(0, 99), max_size=12), SIZES, st.data())
+def test_a_fully_held_draft_holds_all_but_its_patches(old: str, new: str, cuts, sizes, data) -> None:
+    start = data.draw(st.integers(0, len(old) - 1))
+    stop = data.draw(st.integers(start + 1, len(old)))
+    draft = PatchedText(old, [Patch(start, stop, new)])
+    pieces = cut(draft.text.encode(), cuts)
+    followed = follow(draft, pieces, chunked([(piece, i) for i, piece in enumerate(pieces)], sizes))
+    assert_tiles(old, draft.text, followed)
+    held = [span.old for span in followed.spans if span.kind == "held"]
+    before, after = utf16_units(old[:start]), utf16_units(old[:stop])
+    assert held == [part for part in [(0, before), (after, utf16_units(old))] if part[0] < part[1]]
+
+
 def spans_of(followed: Followed) -> list[tuple[str, tuple[int, int], tuple[int, int]]]:
     return [(span.kind, span.old, span.new) for span in followed.spans]
 
@@ -141,6 +159,17 @@ def test_a_pass_holds_a_run_and_corrects_one_token() -> None:
         (" X", "new"),
         (" c d", "held"),
     ]
+
+
+def test_a_patch_that_is_held_comes_out_as_replaced() -> None:
+    draft = PatchedText("costs 9 euros", [Patch(6, 7, "14")])
+    followed = follow(draft, [b"costs", b" 1", b"4 euros"], [("costs 14 euros", [0, 1, 2])])
+    assert spans_of(followed) == [
+        ("held", (0, 6), (0, 6)),
+        ("replaced", (6, 7), (6, 8)),
+        ("held", (7, 13), (8, 14)),
+    ]
+    assert [delta.kind for delta in followed.deltas] == ["held", "new", "held"]
 
 
 def test_offsets_count_utf16_units() -> None:
@@ -207,7 +236,7 @@ def test_pieces_must_spell_the_old_text_but_for_a_space_in_front(pieces: list[by
 
 
 def test_spans_close_as_the_text_passes_them() -> None:
-    tiler = Tiler(OldText("ab", [b"a", b"b"]))
+    tiler = Tiler(OldText(PatchedText("ab"), [b"a", b"b"]))
     assert [type(event) for event in tiler.feed("a", [0])] == [DeltaEvent]
     assert [type(event) for event in tiler.feed("X", [-1])] == [SpanEvent, DeltaEvent]
     assert [event.kind for event in tiler.finish()] == ["replaced"]

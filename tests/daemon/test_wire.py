@@ -24,7 +24,7 @@ EVENTS = st.one_of(
     st.builds(DeltaEvent, text=TEXTS, kind=st.sampled_from(["held", "new"])),
     st.builds(SpanEvent, kind=st.just("replaced"), old=st.just((0, 1)), new=st.just((2, 3)), text=TEXTS),
     st.builds(CancelledEvent, revision=st.integers(0, 9)),
-    st.builds(ErrorEvent, code=st.just("engine_failed"), detail=TEXTS),
+    st.builds(ErrorEvent, code=st.sampled_from(["engine_failed", "recorder_unavailable"]), detail=TEXTS),
 )
 
 
