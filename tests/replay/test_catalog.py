@@ -17,7 +17,7 @@ def test_built_in_suites_are_found_and_named() -> None:
     path = suite_path("builtin:smoke")
     assert path is not None
     assert path.exists()
-    with pytest.raises(SettingsError, match="there is builtin:smoke"):
+    with pytest.raises(SettingsError, match="there is builtin:edits, builtin:smoke"):
         suite_path("builtin:../smoke")
 
 
