@@ -84,6 +84,7 @@ class _Revisions:
     def __init__(self) -> None:
         self._given: set[bytes] = set()
         self._ids: dict[tuple[RevisionKind, str, str], str] = {}
+        self._fresh: list[list[str]] = [[], [], [], []]
 
     def add(self, kind: RevisionKind, name: str, text: str) -> str:
         """The text's id, for a table to hold in its place."""
@@ -91,6 +92,14 @@ class _Revisions:
         found = self._ids.get(key)
         if found is None:
             found = self._ids[key] = revision_id(kind, name, text)
+            digest = bytes.fromhex(found)
+            if digest not in self._given:
+                self._given.add(digest)
+                ids, kinds, names, texts = self._fresh
+                ids.append(found)
+                kinds.append(kind)
+                names.append(name)
+                texts.append(text)
         return found
 
     def optional(self, kind: RevisionKind, text: str | None) -> str | None:
@@ -98,14 +107,8 @@ class _Revisions:
 
     def take(self) -> pa.Table:
         """The piece's texts that were in none before; the next piece begins."""
-        fresh = []
-        for key, found in self._ids.items():
-            digest = bytes.fromhex(found)
-            if digest not in self._given:
-                self._given.add(digest)
-                fresh.append((found, *key))
-        self._ids = {}
-        ids, kinds, names, texts = zip(*fresh, strict=True) if fresh else ((), (), (), ())
+        ids, kinds, names, texts = self._fresh
+        self._ids, self._fresh = {}, [[], [], [], []]
         return _table(REVISIONS, revision_id=ids, kind=kinds, name=names, text=texts)
 
 

@@ -51,7 +51,7 @@ def contents(folder: Path) -> Contents:
     mark = read_mark(folder / MARK)  # before the segments: they may grow meanwhile, and it must not
     names = sorted(path.name for path in folder.iterdir())
     firsts = [int(found[1]) for name in names if (found := _NAME.fullmatch(name))]
-    if names and not firsts and MARK not in names:
+    if not firsts and MARK not in names and names not in ([], [MARK + ".new"]):
         raise StoreError(f"{folder}: a folder but not a journal, give another path")
     limits = [*firsts[1:], None] if firsts else []
     segments = [

@@ -27,8 +27,8 @@ class Recovery:
 
 def recover(folder: Path, found: Contents) -> Recovery:
     """Mend the journal that nobody else has open. Raises `OSError` where the disk does not let it."""
-    for left_over in folder.glob("*.new"):
-        left_over.unlink()
+    for left_over in (*folder.glob("*.seg.new"), folder / f"{MARK}.new"):
+        left_over.unlink(missing_ok=True)
     work = _Work(folder, found)
     for segment in found.segments:
         work.mend(segment)

@@ -21,10 +21,10 @@ class ForwardOnly(LanguageModel, Protocol):
     def checkpoint(self, slot: int) -> bytes:
         """What of a sequence cannot be rolled back."""
 
-    def return_to(self, slot: int, data: bytes, length: int) -> None:
-        """Go back to where this sequence had `length` tokens and this was its `checkpoint`.
+    def return_to(self, slot: int, data: bytes, length: int) -> int:
+        """Go back to where this sequence had `length` tokens and this was its `checkpoint`; how many are left.
 
-        Raises DecodeFailed; the sequence is then empty.
+        None are where that fails. Raises DecodeFailed where the sequence cannot even be emptied.
         """
 
 
@@ -71,7 +71,7 @@ class Checkpoints:
 class CheckpointedModel:
     """A `LanguageModel` over a `ForwardOnly` one."""
 
-    rolls_back = False
+    rolls_back = cuts_states = False
 
     def __init__(self, model: ForwardOnly, budget_bytes: int = BUDGET_BYTES) -> None:
         self._model = model
@@ -104,10 +104,8 @@ class CheckpointedModel:
         if length == self._lengths[slot]:
             return length
         left, data = self._checkpoints.go_back(slot, length)
-        if left:
-            self._model.return_to(slot, data, left)
-        else:
-            self._model.truncate(slot, 0)
+        left = self._model.return_to(slot, data, left) if left else self._model.truncate(slot, 0)
+        self._checkpoints.go_back(slot, left)
         self._lengths[slot] = left
         return left
 

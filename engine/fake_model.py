@@ -51,7 +51,7 @@ class FakeModel:
     """See the module; `answer` None makes it pseudo-random throughout."""
 
     max_rows = 256
-    rolls_back = True
+    rolls_back = cuts_states = True
 
     def __init__(
         self,

@@ -9,6 +9,7 @@ exponential in a token's length for `("a"? "a"?){50}`: neither can be given what
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import NamedTuple, NoReturn
 
 from engine.errors import InvalidRequest
@@ -19,11 +20,11 @@ MAX_SYMBOLS = 50_000
 """Characters and rule names in a grammar, its repetitions written out."""
 LAST_CHARACTER = 0x10FFFF
 TOKEN = re.compile(
-    r"""(?P<space>(?:[ \t\r\n]|\#[^\n]*)+)
+    r"""(?P<space>(?:[ \t\r\n]|\#[^\n]*)++)
     |(?P<name>[A-Za-z0-9_-]+)
     |(?P<define>::=)
-    |"(?P<literal>(?:\\.|[^"\\])*)"
-    |\[(?P<class>(?:\\.|[^\]\\])*)\]
+    |"(?P<literal>(?:\\.|[^"\\])*+)"
+    |\[(?P<class>(?:\\.|[^\]\\])*+)\]
     |(?P<any>\.)
     |\{[ \t]*(?P<least>\d{1,6})[ \t]*(?P<range>,[ \t]*(?P<most>\d{0,6})[ \t]*)?\}
     |(?P<mark>[()|*+?])""",
@@ -36,7 +37,7 @@ NAMED = {"t": 9, "r": 13, "n": 10}
 REPEATS = {"*": (0, None), "+": (1, None), "?": (0, 1)}
 
 Ranges = tuple[tuple[int, int], ...]
-"""Characters by code point, each range with both its ends."""
+"""Characters by code point, each range with both its ends; in order, and apart from each other."""
 Symbol = Ranges | int
 """A character out of ranges, or the number of a rule."""
 
@@ -79,21 +80,18 @@ class _Reader:
         self._symbols = 0
 
     def read(self) -> Grammar:
-        tokens = list(self._tokens())
         groups: list[_Group] = []
-        for index, token in enumerate(tokens):
+        for token, following in pairwise(self._tokens()):
+            assert token
             self._place = token.start()
-            defines = index + 1 < len(tokens) and tokens[index + 1].lastgroup == "define"
+            defines = following is not None and following.lastgroup == "define"
             if defines and len(groups) > 1:
                 self._fail("a group is not closed")
             if defines:
                 groups = [self._define(token)]
-            elif token.lastgroup == "define":
-                if not index or tokens[index - 1].lastgroup != "name":
-                    self._fail("a rule has no name")
             elif not groups:
                 self._fail("expected NAME ::=")
-            else:
+            elif token.lastgroup != "define":
                 self._take(token, groups)
             if self._symbols > MAX_SYMBOLS:
                 self._fail(f"more than {MAX_SYMBOLS} symbols with repetitions written out")
@@ -102,14 +100,18 @@ class _Reader:
             self._fail("a group is not closed")
         return self._checked()
 
-    def _tokens(self) -> Iterator["re.Match[str]"]:
-        while self._place < len(self._text):
-            token = TOKEN.match(self._text, self._place)
+    def _tokens(self) -> Iterator["re.Match[str] | None"]:
+        """One after the other, and None behind the last: a list of them would be large."""
+        place = 0
+        while place < len(self._text):
+            token = TOKEN.match(self._text, place)
             if token is None:
-                self._fail(f"{self._text[self._place : self._place + 20]!r} is not GBNF")
+                self._place = place
+                self._fail(f"{self._text[place : place + 20]!r} is not GBNF")
             if token.lastgroup != "space":
                 yield token
-            self._place = token.end()
+            place = token.end()
+        yield None
 
     def _fail(self, problem: str) -> NoReturn:
         line = self._text.count("\n", 0, self._place) + 1
@@ -142,7 +144,9 @@ class _Reader:
             group.begin_item().extend(((point, point),) for point in self._characters(token["literal"]))
             self._symbols += len(token["literal"])
         elif token["class"] is not None:
-            group.begin_item().append(self._class(token["class"]))
+            ranges = self._class(token["class"])
+            group.begin_item().append(ranges)
+            self._symbols += len(ranges)
         elif text == ".":
             group.begin_item().append(((0, LAST_CHARACTER),))
         elif text == "(":
@@ -195,6 +199,8 @@ class _Reader:
             short, medium, long, named, escaped, plain = match.groups()
             digits = short or medium or long
             points.append(int(digits, 16) if digits else NAMED.get(named) or ord(escaped or plain))
+            if len(points) > MAX_SYMBOLS:
+                self._fail(f"more than {MAX_SYMBOLS} symbols in one item")
             if points[-1] > LAST_CHARACTER:
                 self._fail(f"{match[0]} is no character")
             place = match.end()
@@ -213,7 +219,7 @@ class _Reader:
                 self._fail(f"a range in [{text[:20]}] ends before it starts")
             ranges.append((points[index], points[last]))
             index = last + 1
-        return tuple(ranges) if rest == text else _complement(ranges)
+        return _merged(ranges) if rest == text else _complement(ranges)
 
     def _checked(self) -> Grammar:
         rules: list[list[list[Symbol]]] = []
@@ -245,3 +251,8 @@ def _complement(ranges: list[tuple[int, int]]) -> Ranges:
             gaps.append((start, first - 1))
         start = max(start, last + 1)
     return (*gaps, (start, LAST_CHARACTER)) if start <= LAST_CHARACTER else tuple(gaps)
+
+
+def _merged(ranges: list[tuple[int, int]]) -> Ranges:
+    """The same characters, in order and once each."""
+    return _complement(list(_complement(ranges)))

@@ -6,7 +6,9 @@ starts with its bytes is. Time for a step is bounded: a grammar that stays ambig
 InvalidRequest, never a hang.
 """
 
+from bisect import bisect_left
 from collections.abc import Iterable
+from operator import itemgetter
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -20,7 +22,8 @@ from engine.language_model import LanguageModel
 MAX_PLACES = 1024
 """Ways in which a text so far can be read."""
 MAX_FRAMES = 300_000
-MAX_CACHED_STEPS = 100_000
+MAX_WORK = 1_000_000
+"""Places to look at for one token: a few seconds. As many are remembered at most."""
 BOTTOM = -1
 LEAST_OF_LENGTH = {2: 0x80, 3: 0x800, 4: 0x10000}
 """The first code point that UTF-8 writes in so many bytes."""
@@ -48,13 +51,14 @@ class Matcher:
         self._frames: list[Place] = []
         self._frame_numbers: dict[Place, int] = {}
         self._states: dict[tuple[frozenset[Place], bool], State] = {}
-        self._cached_steps = 0
+        self._work = 0
+        """Places looked at since `forget` dropped what they led to."""
         self.start = self._state((start, BOTTOM) for start in self._starts[0])
 
     def step(self, state: State, point: int) -> State | None:
         """The state after one more character (code point), None if none may follow."""
         if point not in state.steps:
-            self._cached_steps += 1
+            self._count(len(state.places))
             after = [(at + 1, frame) for at, frame in state.places if _has(self._ranges(at), point, point)]
             state.steps[point] = self._state(after) if after else None
         return state.steps[point]
@@ -64,12 +68,17 @@ class Matcher:
         return any(_has(self._ranges(at), first, last) for at, _ in state.places)
 
     def forget(self) -> None:
-        """Drop what was kept, if it became much."""
-        if self._cached_steps > MAX_CACHED_STEPS:
+        """Drop what was kept, if it became much. Call it at each token."""
+        if self._work > MAX_WORK // 2:
             for state in self._states.values():
                 state.steps = {}
             self._states.clear()
-            self._cached_steps = 0
+            self._work = 0
+
+    def _count(self, places: int) -> None:
+        self._work += places
+        if self._work > MAX_WORK:
+            raise InvalidRequest("grammar: takes too long to follow; make it less ambiguous")
 
     def _ranges(self, at: int) -> Ranges:
         ranges = self._code[at]
@@ -100,6 +109,7 @@ class Matcher:
                 characters.add(place)
             if len(seen) > MAX_PLACES:
                 raise InvalidRequest("grammar: can be read in too many ways at once; make it less ambiguous")
+        self._count(len(seen))
         key = frozenset(characters), complete
         return self._states.setdefault(key, State(*key))
 
@@ -113,7 +123,8 @@ class Matcher:
 
 
 def _has(ranges: Ranges, first: int, last: int) -> bool:
-    return any(low <= last and first <= high for low, high in ranges)
+    place = bisect_left(ranges, first, key=itemgetter(1))
+    return place < len(ranges) and ranges[place][0] <= last
 
 
 class _Piece(NamedTuple):

@@ -12,6 +12,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from engine.errors import EngineError, InvalidRequest
 
 MAX_BODY_BYTES = 32 * 2**20
+NOT_READABLE = "body: cannot be read as JSON in UTF-8; or it nests too deeply, or a number is too long"
 KINDS = {404: "not_found_error", 501: "not_supported_error", 503: "unavailable_error"}
 
 
@@ -50,9 +51,12 @@ async def _engine_error(_: Request, error: Exception) -> Response:
     return JSONResponse(error.body(), error.status)
 
 
-async def _validation_error(_: Request, error: Exception) -> Response:
+async def _validation_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
-    lines = [f"{_field(problem['loc'])}: {problem['msg']}" for problem in error.errors()[:3]]
+    problems = [it for it in error.errors() if it["type"] != "default_factory_not_called"]
+    lines = [f"{_field(it['loc'])}: {it['msg'].removeprefix('Value error, ')}" for it in problems[:3]]
+    if problems[0]["loc"] == ("body",) and "json" not in request.headers.get("content-type", ""):
+        lines = ["body: is not said to be JSON; send the header content-type: application/json"]
     invalid = InvalidRequest("; ".join(lines))
     return JSONResponse(invalid.body(), invalid.status)
 
@@ -67,8 +71,9 @@ def _field(location: tuple[str | int, ...]) -> str:
 async def _http_error(_: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     kind = KINDS.get(error.status_code, "invalid_request_error")
+    message = NOT_READABLE if error.status_code == 400 else error.detail
     return JSONResponse(
-        {"error": {"code": error.status_code, "message": error.detail, "type": kind}}, error.status_code
+        {"error": {"code": error.status_code, "message": message, "type": kind}}, error.status_code
     )
 
 

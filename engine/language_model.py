@@ -50,6 +50,8 @@ class LanguageModel(Protocol):
     max_rows: int
     rolls_back: bool
     """Whether any end of a sequence can be forgotten, and nothing before it need be decoded again."""
+    cuts_states: bool
+    """Whether that holds for what `set_state` put there, too."""
     longest_piece: int
     """Bytes of the longest token: a text has at least its size divided by this many tokens."""
 

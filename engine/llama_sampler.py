@@ -24,7 +24,7 @@ class LlamaSampler:
         weakref.finalize(self, binding.llama_sampler_free, self._chain)
         self._candidates = np.zeros(vocabulary_size, TOKEN_DATA)
         self._ids = np.arange(vocabulary_size, dtype=np.int32)
-        last_n = ctx if sampling.repeat_last_n < 0 else sampling.repeat_last_n
+        last_n = ctx if sampling.repeat_last_n < 0 else min(sampling.repeat_last_n, ctx)
         parts = []
         if sampling.penalises:
             penalties = (sampling.repeat_penalty, sampling.frequency_penalty, sampling.presence_penalty)

@@ -162,8 +162,10 @@ def open_states(model: LanguageModel, config: EngineConfig) -> StateCache:
         try:
             stores.append(DiskStore(config.cache_dir, config.cache_disk * MIB, model.facts))
         except OSError as error:
-            raise ModelError(f"--cache-dir {config.cache_dir}: {error.strerror}; give a folder") from error
-    return StateCache(stores, model.facts, rolls_back=model.rolls_back)
+            raise ModelError(
+                f"--cache-dir {config.cache_dir}: {error.strerror}; give a folder to write to"
+            ) from error
+    return StateCache(stores, model.facts, rolls_back=model.cuts_states)
 
 
 def describe(model: LanguageModel, drafting: Drafting) -> EngineFacts:

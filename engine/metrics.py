@@ -14,13 +14,13 @@ from engine.ready import Ready
 
 PREFIX = "redraft_engine_"
 COUNTS = {
-    "prompt_tokens": "Tokens of prompts that were decoded.",
-    "cached_tokens": "Tokens of prompts that slots or parked states had already.",
-    "predicted_tokens": "Tokens of answers.",
-    "held_tokens": "Tokens of answers that were held from a stale answer.",
+    "prompt_tokens": "Tokens of finished requests' prompts that were decoded.",
+    "cached_tokens": "Tokens of finished requests' prompts that slots or parked states had already.",
+    "predicted_tokens": "Tokens of finished answers.",
+    "held_tokens": "Tokens of finished answers that were held from a stale answer.",
     "passes": "Passes through the model.",
-    "rows": "Tokens decoded in them.",
-    "wasted_rows": "Of these, drafts that were rejected.",
+    "rows": "Tokens decoded in them, for requests that were cancelled too.",
+    "wasted_rows": "Of these, what finished answers rejected or decoded again.",
     "decode_seconds": "Time in passes.",
     "host_seconds": "Time between passes while slots were busy.",
     "parked_states": "Prefix states that were parked.",

@@ -33,6 +33,7 @@ MAX_ROWS = 128
 GGML_TYPE = {"bf16": 30, "f16": 1}
 """ggml's numbers; the binding names no BF16."""
 
+NO_TEXT = "encoders and other models without a memory do not continue a text; give another one"
 WHOLE = 0
 """Flags of a sequence's state: all of it."""
 _ERROR_LEVEL = 4
@@ -119,6 +120,8 @@ class LlamaModel:
         self.rolls_back = not (
             llama_cpp.llama_model_is_recurrent(self._model) or llama_cpp.llama_model_is_hybrid(self._model)
         )
+        self._window = llama_cpp.llama_model_n_swa(self._model)
+        self.cuts_states = self.rolls_back and self._window == 0
         self._vocab = llama_cpp.llama_model_get_vocab(self._model)
         self.vocabulary_size = llama_cpp.llama_vocab_n_tokens(self._vocab)
         self._context = llama_cpp.llama_init_from_model(
@@ -127,6 +130,8 @@ class LlamaModel:
         if not self._context:
             raise ModelError(f"model {path}: no context of {slots} x {ctx} tokens: {_reason()}")
         self._memory = llama_cpp.llama_get_memory(self._context)
+        if not self._memory:
+            raise ModelError(f"model {path}: {NO_TEXT}")
         self._lengths = [0] * slots
         self._pieces: dict[tuple[int, bool], bytes] = {}
         self.longest_piece = max(
@@ -137,7 +142,7 @@ class LlamaModel:
 
     def _refuse_what_cannot_be_served(self, path: Path) -> None:
         if llama_cpp.llama_model_has_encoder(self._model):
-            raise ModelError(f"model {path}: encoder models do not continue a text; give another one")
+            raise ModelError(f"model {path}: {NO_TEXT}")
         trained = llama_cpp.llama_model_n_ctx_train(self._model)
         if self.ctx > trained:
             raise ModelError(f"model {path}: made for {trained} tokens at most; lower --ctx {self.ctx}")
@@ -164,7 +169,7 @@ class LlamaModel:
     def tokenize(self, text: str, *, add_special: bool = False, parse_special: bool = True) -> list[int]:
         """See `LanguageModel`."""
         data = text.encode()
-        ids = np.empty(len(data) + 8, np.int32)
+        ids = np.empty(3 * len(data) + 8, np.int32)  # some vocabularies spell a space with three tokens
         pointer = ids.ctypes.data_as(ctypes.POINTER(ctypes.c_int32))
         count = llama_cpp.llama_tokenize(
             self._vocab, data, len(data), pointer, len(ids), add_special, parse_special
@@ -213,12 +218,20 @@ class LlamaModel:
 
     def truncate(self, slot: int, length: int) -> int:
         """See `LanguageModel`."""
-        if length and not llama_cpp.llama_memory_seq_rm(self._memory, slot, length, -1):
+        if length and not self._roll_back(slot, length):
             length = 0
         if not length and not llama_cpp.llama_memory_seq_rm(self._memory, slot, -1, -1):
             raise DecodeFailed(f"llama.cpp refused to empty slot {slot}")
         self._lengths[slot] = length
         return length
+
+    def _roll_back(self, slot: int, length: int) -> bool:
+        """Whether that succeeded, and left all that the next token looks back on: of a sliding window's cells
+        llama.cpp saves and restores the last ones alone."""
+        if not llama_cpp.llama_memory_seq_rm(self._memory, slot, length, -1):
+            return False
+        first = llama_cpp.llama_memory_seq_pos_min(self._memory, slot)
+        return self._window == 0 or 0 <= first <= max(0, length - self._window)
 
     def sampler(self, sampling: Sampling) -> LlamaSampler:
         """See `LanguageModel`."""
@@ -246,22 +259,21 @@ class LlamaModel:
         if length == 0:  # llama.cpp takes an empty state for nothing to do
             self.truncate(slot, 0)
             return
-        self._put_state(slot, data, length, WHOLE)
-
-    def return_to(self, slot: int, data: bytes, length: int) -> None:
-        """See `ForwardOnly`: the cache of a hybrid model's attention still has what the copy leaves out."""
-        self._put_state(slot, data, length, llama_cpp.LLAMA_STATE_SEQ_FLAGS_PARTIAL_ONLY)
-
-    def _put_state(self, slot: int, data: bytes, length: int, flags: int) -> None:
-        pointer = np.frombuffer(data, np.uint8).ctypes.data_as(ctypes.POINTER(ctypes.c_uint8))
-        read = llama_cpp.llama_state_seq_set_data_ext(self._context, pointer, len(data), slot, flags)
-        if flags != WHOLE:
-            llama_cpp.llama_memory_seq_rm(self._memory, slot, length, -1)
-        last = llama_cpp.llama_memory_seq_pos_max(self._memory, slot)
-        if read != len(data) or last != length - 1:
+        if not self._put_state(slot, data, length, WHOLE):
             self.truncate(slot, 0)
             raise DecodeFailed(f"llama.cpp refused a state of {len(data)} bytes for slot {slot}")
         self._lengths[slot] = length
+
+    def return_to(self, slot: int, data: bytes, length: int) -> int:
+        """See `ForwardOnly`: the cache of a hybrid model's attention still has what the copy leaves out."""
+        put = self._put_state(slot, data, length, llama_cpp.LLAMA_STATE_SEQ_FLAGS_PARTIAL_ONLY)
+        return self.truncate(slot, length if put else 0)
+
+    def _put_state(self, slot: int, data: bytes, length: int, flags: int) -> bool:
+        pointer = np.frombuffer(data, np.uint8).ctypes.data_as(ctypes.POINTER(ctypes.c_uint8))
+        read = llama_cpp.llama_state_seq_set_data_ext(self._context, pointer, len(data), slot, flags)
+        last = llama_cpp.llama_memory_seq_pos_max(self._memory, slot)
+        return bool(read == len(data) and last == length - 1)
 
     def close(self) -> None:
         """Free everything, once no thread can make another call."""

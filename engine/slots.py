@@ -56,10 +56,11 @@ class Erase:
     tell: Callable[[int | EngineError], None]
 
     def act(self, slot: Slot, model: LanguageModel, states: StateCache) -> int:
-        """Raises DecodeFailed; nothing has changed then."""
+        """Raises DecodeFailed; nothing has changed then. Raises EngineError where some files stay."""
         held = len(slot.cache)
         slot.roll_back(model, 0)
-        states.clear()
+        if not states.clear():
+            raise EngineError("the slot is empty, but files in --cache-dir cannot be removed; remove them")
         return held
 
 
@@ -106,11 +107,11 @@ def take_prefix(slot: Slot, job: Job, model: LanguageModel, states: StateCache, 
     found = states.find(job.prompt[: job.first_told]) if job.request.cache_prompt else None
     if found and found.shared < kept + WORTH_KEEPING:
         found = None
-    lost = len(slot.cache) - (0 if found else kept)
+    state = found.store.get(found.key) if found else None  # before parking, which may push it out
+    lost = len(slot.cache) - (0 if state else kept)
     if states and lost >= WORTH_KEEPING and 2 * lost > len(slot.cache):
         states.park(slot.state(model))
         counts.parked_states += 1
-    state = found.store.get(found.key) if found else None
     if found and state:
         slot.restore(model, state)
         counts.restored_states += 1

@@ -5,8 +5,10 @@ tokens it stands for. What is on disk outlives the process; a file that cannot b
 """
 
 import hashlib
+import tempfile
 from collections import OrderedDict
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
@@ -42,6 +44,8 @@ class _Index:
     def add(self, key: str, tokens: Sequence[int], size_bytes: int) -> list[str]:
         """Take a state in; the keys that have to go for it, perhaps its own."""
         self.remove(key)
+        if size_bytes > self._budget_bytes:
+            return [key]
         self._entries[key] = _Entry(np.array(tokens, np.int32), size_bytes)
         self.used_bytes += size_bytes
         gone = []
@@ -92,8 +96,8 @@ class Store(Protocol):
     def get(self, key: str) -> SlotState | None:
         """A state of the index; None if it turns out to be unusable."""
 
-    def drop(self, key: str) -> None:
-        """Forget a state, if it is there."""
+    def drop(self, key: str) -> bool:
+        """Forget a state, if it is there; whether nothing of it is left."""
 
 
 class MemoryStore:
@@ -114,27 +118,30 @@ class MemoryStore:
         self.index.touch(key)
         return self._states[key]
 
-    def drop(self, key: str) -> None:
+    def drop(self, key: str) -> bool:
         """See `Store`."""
         self.index.remove(key)
         self._states.pop(key, None)
+        return True
 
 
 class DiskStore:
     """States as files of one folder, those of other models left alone."""
 
     def __init__(self, folder: Path, budget_bytes: int, facts: ModelFacts) -> None:
-        """Raises OSError for a folder that cannot be used."""
+        """Raises OSError for a folder that cannot be written to."""
         folder.mkdir(parents=True, exist_ok=True)
         self.index = _Index(budget_bytes)
         self._folder = folder
         self._facts = facts
-        for path in sorted(folder.glob("*.state"), key=lambda path: path.stat().st_mtime):
-            try:
-                tokens = read_tokens(path, facts)
-            except InvalidRequest:
-                continue
-            self._keep(path.stem, tokens, path.stat().st_size)
+        tempfile.TemporaryFile(dir=folder).close()
+        found = []
+        for path in folder.glob("*.state"):
+            with suppress(OSError, InvalidRequest):
+                status = path.stat()
+                found.append((status.st_mtime, path.stem, read_tokens(path, facts), status.st_size))
+        for _, key, tokens, size_bytes in sorted(found):
+            self._keep(key, tokens, size_bytes)
 
     def put(self, key: str, state: SlotState) -> None:
         """See `Store`."""
@@ -154,10 +161,14 @@ class DiskStore:
         self.index.touch(key)
         return state
 
-    def drop(self, key: str) -> None:
+    def drop(self, key: str) -> bool:
         """See `Store`."""
         self.index.remove(key)
-        self._path(key).unlink(missing_ok=True)
+        try:
+            self._path(key).unlink(missing_ok=True)
+        except OSError:
+            return False
+        return True
 
     def _keep(self, key: str, tokens: Sequence[int], size_bytes: int) -> None:
         for gone in self.index.add(key, tokens, size_bytes):
@@ -201,8 +212,7 @@ class StateCache:
                     store.drop(contained)
             store.put(key, state)
 
-    def clear(self) -> None:
-        """Forget everything."""
-        for store in self._stores:
-            for key in store.index.keys:
-                store.drop(key)
+    def clear(self) -> bool:
+        """Forget everything; whether nothing is left."""
+        left = [key for store in self._stores for key in store.index.keys if not store.drop(key)]
+        return not left

@@ -33,7 +33,7 @@ class Worker:
         """`drafting` None takes every pass to be exact and to cost what is usual."""
         self.model = model
         self.counts = Counts()
-        self._states = states or StateCache([], model.facts, rolls_back=model.rolls_back)
+        self._states = states or StateCache([], model.facts, rolls_back=model.cuts_states)
         self._drafting = drafting or Drafting(Calibration(model.max_rows))
         self.slots = [Slot(number) for number in range(model.slots)]
         self._queue: list[Job | SlotTask] = []
@@ -183,7 +183,7 @@ class Worker:
     def _do(self, slot: Slot, task: SlotTask) -> None:
         try:
             done = task.act(slot, self.model, self._states)
-        except DecodeFailed as error:
+        except EngineError as error:
             task.tell(error)
         else:
             task.tell(done)  # type: ignore[arg-type]

@@ -10,7 +10,7 @@ from judge.errors import JudgeError
 from judge.facts import Finding, check_fact
 
 JUDGE = "fact-matcher"
-JUDGE_VERSION = 1
+JUDGE_VERSION = 2
 STALE_ARM = "stale"
 
 

@@ -1,44 +1,21 @@
 """What a run's verdicts say, arm against plain generation.
 
 Invariant: the run's plan is the denominator. What was planned and has no attempt is missing, and a fact
-without a verdict of pass or fail on a finished attempt is unscored; neither ever counts as a pass.
+without a verdict of pass or fail on a finished attempt is unscored; neither ever counts as a pass. What
+is counted in sessions counts a session once, whatever its units, facts and repeats.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
-from bundles import Attempt, Fact, Outcome, Run, Severity, Unit, Verdict
+from bundles import Attempt, Run, Severity, Unit, Verdict
 from judge.canaries import CanaryCount, CanaryOutcome, count_canaries, judge_canary
 from judge.errors import JudgeError
+from judge.outcomes import CONTROL, PLAIN, AttemptKey, Flip, Outcomes, weighing
+from judge.significance import SessionCounts
 
-PLAIN, CONTROL = "plain", "control"
-Attribution = Literal["held", "decoded"]
-AttemptKey = tuple[str, str, int]
 _WORST_FIRST: Mapping[Severity, int] = {"critical": 0, "supporting": 1, "advisory": 2}
-
-
-@dataclass(frozen=True, slots=True)
-class Flip:
-    """A fact that an arm and plain generation judge differently at the same repeat.
-
-    `before` is plain's outcome, `after` the arm's. `attribution` says whether the difference was taken
-    over from the stale answer or decoded by the model itself.
-    """
-
-    unit_id: str
-    fact_id: str
-    arm: str
-    repeat: int
-    before: Outcome
-    after: Outcome
-    attribution: Attribution
-    severity: Severity
-
-    @property
-    def is_loss(self) -> bool:
-        """Whether plain has the fact right and the arm wrong."""
-        return self.before == "pass"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +33,22 @@ class ArmFacts:
 
 
 @dataclass(frozen=True, slots=True)
+class PinnedLines:
+    """How many of the lines that an arm's finished attempts had to keep they kept, each as a whole line."""
+
+    kept: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
 class Assessment:
     """Everything a gate or a report needs to know of a judged run.
 
     `regressions` are the losses of arms under test that the control attempt did not suffer too.
     `canary_outcomes` is keyed by unit and arm; `missing` and `errors` are keys of planned attempts,
     `attempts` is how many of them exist. `telling_units` are the units of which plain generation gets a
-    fact right, in every repeat and not an advisory one: no other shows a loss.
+    fact right, in every repeat and not an advisory one: no other shows a loss. `sessions` has every arm but
+    plain, advisory facts left out.
     """
 
     run_id: str
@@ -75,6 +61,8 @@ class Assessment:
     errors: tuple[AttemptKey, ...]
     attempts: int
     telling_units: int
+    sessions: Mapping[str, SessionCounts]
+    pinned: Mapping[str, PinnedLines]
 
     @property
     def arms_under_test(self) -> tuple[str, ...]:
@@ -93,6 +81,10 @@ class Assessment:
         count = self.canaries[PLAIN]
         return count.blind / count.total if count.total else 0.0
 
+    def lost_facts(self, arm: str) -> int:
+        """Facts that an arm lost against plain: one lost in several repeats once, advisory ones left out."""
+        return len({(f.unit_id, f.fact_id) for f in self.flips if f.arm == arm and f.is_loss and f.weighs})
+
 
 def assess(
     run: Run, units: Sequence[Unit], attempts: Iterable[Attempt], verdicts: Iterable[Verdict]
@@ -106,101 +98,83 @@ def assess(
     by_id = {unit.unit_id: unit for unit in units}
     if absent := [unit_id for unit_id in run.unit_ids if unit_id not in by_id]:
         raise JudgeError(f"run {run.run_id}: unit {absent[0]!r} of its plan is not among the units")
-    results = _Results(run, [by_id[unit_id] for unit_id in dict.fromkeys(run.unit_ids)], attempts, verdicts)
-    flips = sorted(results.flips(), key=lambda flip: (not flip.is_loss, _WORST_FIRST[flip.severity]))
+    planned = [by_id[unit_id] for unit_id in dict.fromkeys(run.unit_ids)]
+    outcomes = Outcomes(run, planned, attempts, verdicts)
+    flips = sorted(outcomes.flips(), key=lambda flip: (not flip.is_loss, _WORST_FIRST[flip.severity]))
     canaries = {
-        (unit.unit_id, arm): results.canary(unit, arm)
-        for unit in results.units
+        (unit.unit_id, arm): _canary(outcomes, unit, arm)
+        for unit in planned
         if unit.canary
         for arm in run.arms
     }
     return Assessment(
         run_id=run.run_id,
-        arms={arm: results.arm_facts(arm) for arm in run.arms},
+        arms={arm: _arm_facts(outcomes, arm) for arm in run.arms},
         flips=tuple(flips),
-        regressions=tuple(flip for flip in flips if results.is_regression(flip)),
+        regressions=tuple(flip for flip in flips if outcomes.is_regression(flip)),
         canaries={
             arm: count_canaries(outcome for (_, of_arm), outcome in canaries.items() if of_arm == arm)
             for arm in run.arms
         },
         canary_outcomes=canaries,
-        missing=tuple(key for key in results.planned if key not in results.attempts),
-        errors=tuple(key for key, attempt in results.attempts.items() if attempt.status != "ok"),
-        attempts=len(results.attempts),
-        telling_units=sum(results.is_telling(unit) for unit in results.units),
+        missing=tuple(key for key in outcomes.planned if key not in outcomes.attempts),
+        errors=tuple(key for key, attempt in outcomes.attempts.items() if attempt.status != "ok"),
+        attempts=len(outcomes.attempts),
+        telling_units=sum(outcomes.is_telling(unit) for unit in planned),
+        sessions={arm: _sessions(outcomes, arm, flips) for arm in run.arms if arm != PLAIN},
+        pinned={arm: _pinned(outcomes, arm) for arm in run.arms},
     )
 
 
-class _Results:
-    """Attempts and verdicts of a run's plan, by key."""
-
-    def __init__(
-        self, run: Run, units: Sequence[Unit], attempts: Iterable[Attempt], verdicts: Iterable[Verdict]
-    ) -> None:
-        self.units = units
-        self.repeats = range(run.repeats)
-        self.planned = [(u.unit_id, arm, n) for u in units for arm in run.arms for n in self.repeats]
-        given = {attempt.key: attempt for attempt in attempts if attempt.run_id == run.run_id}
-        self.attempts = {key: given[key] for key in self.planned if key in given}
-        self._verdicts = {
-            (v.unit_id, v.arm, v.repeat, v.fact_id): v
-            for v in verdicts
-            if v.run_id == run.run_id and v.outcome in ("pass", "fail")
-        }
-
-    def outcome(self, unit_id: str, arm: str, repeat: int, fact_id: str) -> Outcome:
-        attempt = self.attempts.get((unit_id, arm, repeat))
-        verdict = self._verdicts.get((unit_id, arm, repeat, fact_id))
-        return verdict.outcome if verdict and attempt and attempt.status == "ok" else "unscored"
-
-    def outcomes(self, unit: Unit, arm: str, facts: Iterable[Fact]) -> list[Outcome]:
-        return [self.outcome(unit.unit_id, arm, n, fact.fact_id) for fact in facts for n in self.repeats]
-
-    def arm_facts(self, arm: str) -> ArmFacts:
-        outcomes = [outcome for unit in self.units for outcome in self.outcomes(unit, arm, unit.facts)]
-        return ArmFacts(outcomes.count("pass"), len(outcomes), outcomes.count("unscored"))
-
-    def canary(self, unit: Unit, arm: str) -> CanaryOutcome:
-        """Advisory facts do not decide."""
-        facts = [fact for fact in unit.facts if fact.severity != "advisory"]
-        return judge_canary(self.outcomes(unit, PLAIN, facts), self.outcomes(unit, arm, facts))
-
-    def is_telling(self, unit: Unit) -> bool:
-        facts = [fact for fact in unit.facts if fact.severity != "advisory"]
-        return any(set(self.outcomes(unit, PLAIN, [fact])) == {"pass"} for fact in facts)
-
-    def flips(self) -> Iterator[Flip]:
-        facts = {unit.unit_id: unit.facts for unit in self.units}
-        for unit_id, arm, repeat in self.planned:
-            for fact in facts[unit_id]:
-                before = self.outcome(unit_id, PLAIN, repeat, fact.fact_id)
-                after = self.outcome(unit_id, arm, repeat, fact.fact_id)
-                if {before, after} == {"pass", "fail"}:
-                    why = self._attribution(unit_id, arm, repeat, fact.fact_id)
-                    yield Flip(unit_id, fact.fact_id, arm, repeat, before, after, why, fact.severity)
-
-    def is_regression(self, flip: Flip) -> bool:
-        if flip.arm == CONTROL or not flip.is_loss:
-            return False
-        return self.outcome(flip.unit_id, CONTROL, flip.repeat, flip.fact_id) != "fail"
-
-    def _attribution(self, unit_id: str, arm: str, repeat: int, fact_id: str) -> Attribution:
-        attempt = self.attempts[unit_id, arm, repeat]
-        evidence = self._verdicts[unit_id, arm, repeat, fact_id].evidence
-        if evidence is None:
-            return attribute_absence(attempt, self.attempts[unit_id, PLAIN, repeat])
-        return attribute_evidence(attempt, evidence)
+def _arm_facts(outcomes: Outcomes, arm: str) -> ArmFacts:
+    found = [outcome for unit in outcomes.units for outcome in outcomes.of(unit, arm, unit.facts)]
+    return ArmFacts(found.count("pass"), len(found), found.count("unscored"))
 
 
-def attribute_evidence(attempt: Attempt, evidence: tuple[int, int]) -> Attribution:
-    """Held if any part of the evidence lies in a span taken over from the stale answer."""
-    start, end = evidence
-    return "held" if any(s.new_start < end and start < s.new_end for s in attempt.spans) else "decoded"
+def _canary(outcomes: Outcomes, unit: Unit, arm: str) -> CanaryOutcome:
+    """Advisory facts do not decide."""
+    facts = weighing(unit)
+    return judge_canary(outcomes.of(unit, PLAIN, facts), outcomes.of(unit, arm, facts))
 
 
-def attribute_absence(attempt: Attempt, plain: Attempt) -> Attribution:
-    """Held if the first token that differs from plain generation's was taken over."""
-    pairs = zip(attempt.token_ids, plain.token_ids, attempt.token_src, strict=False)
-    return next(
-        ("held" if src >= 0 else "decoded" for ours, theirs, src in pairs if ours != theirs), "decoded"
+def _sessions(outcomes: Outcomes, arm: str, flips: Iterable[Flip]) -> SessionCounts:
+    session_of = {unit.unit_id: unit.session_id for unit in outcomes.units}
+    telling = {unit.session_id for unit in outcomes.units if outcomes.could_lose(unit, arm)}
+    lost: dict[str, set[str]] = {arm: set(), CONTROL: set()}
+    balance: Counter[str] = Counter()
+    for flip in flips:
+        session_id = session_of[flip.unit_id]
+        if flip.weighs and flip.is_loss and flip.arm in lost:
+            lost[flip.arm].add(session_id)
+        if flip.weighs and flip.arm == arm:
+            balance[session_id] += 1 if flip.is_loss else -1
+    return SessionCounts(
+        sessions=len(telling),
+        worse=sum(net > 0 for net in balance.values()),
+        better=sum(net < 0 for net in balance.values()),
+        lost=len(lost[arm]),
+        lost_alone=len(lost[arm] - lost[CONTROL]),
+        spared=len((lost[CONTROL] - lost[arm]) & telling),
+        same=sum(outcomes.is_same(unit, arm) for unit in outcomes.units),
+        units=len(outcomes.units),
     )
+
+
+def _pinned(outcomes: Outcomes, arm: str) -> PinnedLines:
+    pinned = {unit.unit_id: unit.pinned for unit in outcomes.units}
+    kept = [
+        _has_line(attempt.text, line)
+        for (unit_id, of_arm, _), attempt in outcomes.attempts.items()
+        if of_arm == arm and attempt.status == "ok"
+        for line in pinned[unit_id]
+    ]
+    return PinnedLines(sum(kept), len(kept))
+
+
+def _has_line(text: str, line: str) -> bool:
+    """Blanks around a line do not matter."""
+    return f"\n{_stripped(line)}\n" in f"\n{_stripped(text)}\n"
+
+
+def _stripped(text: str) -> str:
+    return "\n".join(line.strip() for line in text.splitlines())

@@ -4,15 +4,17 @@ Invariant: a pass needs every planned attempt and every verdict of the arms it s
 could have been lost, so taking any away never turns another verdict into a pass.
 """
 
-import tomllib
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field, fields
-from pathlib import Path
-from typing import Any, Literal, get_args
+from dataclasses import dataclass, field
+from typing import Literal
 
 from bundles import Severity, brief
 from judge.errors import PolicyError
-from judge.evidence import CONTROL, PLAIN, Assessment, AttemptKey, Flip
+from judge.evidence import Assessment
+from judge.intervals import Estimate
+from judge.outcomes import CONTROL, PLAIN, AttemptKey, Flip
+from judge.policy import GatePolicy, Metric
+from judge.significance import MOST_SESSIONS, Weight, weigh
 
 GateVerdict = Literal["pass", "regression", "inconclusive", "error", "empty"]
 EXIT_CODES: Mapping[GateVerdict, int] = {
@@ -22,83 +24,51 @@ EXIT_CODES: Mapping[GateVerdict, int] = {
     "error": 4,
     "empty": 5,
 }
-POLICY_VERSION = 1
-_ALLOWED_BY_DEFAULT: Mapping[Severity, int] = {"critical": 0, "supporting": 0}
-_MOST = 10**9
+_METRICS: Mapping[Metric, str] = {
+    "wall": "wall time",
+    "ms_per_token": "time per token",
+    "passes": "number of passes",
+}
 
 
 @dataclass(frozen=True, slots=True)
-class GatePolicy:
-    """What a release must hold to; see `decide`.
+class Measures:
+    """What a policy may ask for besides facts.
 
-    `allowed_regressions` gives, per severity, how many facts an arm may lose; where it is silent, no
-    critical or supporting fact, and any number of advisory ones. `canaries` is "all" (none may fail) or
-    "report". `min_units` is how many units it takes of which plain generation gets at least one fact
-    right, in every repeat and not an advisory one. `arms` narrows the arms that are gated; empty means
-    every arm but plain and control.
+    `speedups` are medians with their intervals by arm and metric. `calibrated` says whether a claim judge
+    that passed its calibration took part. `unknown` are the parts of the run's comparability key without a
+    value, None where there is no key.
     """
 
-    version: int = POLICY_VERSION
-    allowed_regressions: Mapping[Severity, int] = field(default_factory=dict)
-    canaries: Literal["all", "report"] = "all"
-    min_units: int = 1
-    arms: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        """Check every value, as a policy mostly comes from a file."""
-        if type(self.version) is not int or self.version != POLICY_VERSION:
-            raise PolicyError(f"version: {brief(self.version)} is not {POLICY_VERSION}, the one known here")
-        if not isinstance(self.allowed_regressions, Mapping):
-            raise PolicyError("allowed_regressions: give a table such as { critical = 0, supporting = 0 }")
-        for severity, allowed in self.allowed_regressions.items():
-            if severity not in get_args(Severity):
-                known = ", ".join(get_args(Severity))
-                raise PolicyError(
-                    f"allowed_regressions: {brief(severity)} is no severity, use one of {known}"
-                )
-            _require_count(f"allowed_regressions.{severity}", allowed, least=0)
-        if self.canaries not in ("all", "report"):
-            raise PolicyError(f'canaries: {brief(self.canaries)} is neither "all" nor "report"')
-        _require_count("min_units", self.min_units, least=1)
-        if not isinstance(self.arms, tuple) or not all(isinstance(arm, str) for arm in self.arms):
-            raise PolicyError('arms: give a list of arm names such as ["redraft"]')
-        if barred := {PLAIN, CONTROL} & set(self.arms):
-            raise PolicyError(f"arms: {barred.pop()!r} is what others are compared with and is never gated")
-
-    @classmethod
-    def from_toml(cls, path: Path) -> "GatePolicy":
-        """Read the `[gate]` table of a TOML file; what it leaves out keeps its default."""
-        if "\0" in str(path):
-            raise PolicyError(f"{brief(str(path))}: no path holds a NUL character")
-        try:
-            document = tomllib.loads(path.read_text(encoding="utf-8-sig"))
-        except OSError as error:
-            raise PolicyError(f"{path}: {error.strerror}") from error
-        except RecursionError as error:
-            raise PolicyError(f"{path}: nested too deeply for a policy") from error
-        except ValueError as error:
-            raise PolicyError(f"{path}: not TOML: {str(error)[:200]}") from error
-        table = document.get("gate")
-        if not isinstance(table, dict):
-            raise PolicyError(f"{path}: no [gate] table")
-        try:
-            return cls._from_table(table)
-        except PolicyError as error:
-            raise PolicyError(f"{path}: [gate] {error}") from error
-
-    @classmethod
-    def _from_table(cls, table: Mapping[str, Any]) -> "GatePolicy":
-        known = [entry.name for entry in fields(cls)]
-        for key in table:
-            if key not in known:
-                raise PolicyError(f"{brief(key)}: unknown key; known are {', '.join(known)}")
-        arms = table.get("arms", [])
-        return cls(**{**table, "arms": tuple(arms) if isinstance(arms, list) else arms})
+    speedups: Mapping[str, Mapping[Metric, Estimate]] = field(default_factory=dict)
+    calibrated: bool = False
+    unknown: tuple[str, ...] | None = None
 
 
-def _require_count(key: str, value: object, *, least: int) -> None:
-    if type(value) is not int or not least <= value <= _MOST:
-        raise PolicyError(f"{key}: {brief(value)} is not a whole number from {least} to {_MOST}")
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """What a comparison with something outside the run adds.
+
+    `label` goes before everything else that is said; `notes` are only worth saying.
+    """
+
+    label: str = ""
+    failures: tuple[str, ...] = ()
+    doubts: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def __add__(self, other: "Findings") -> "Findings":
+        """Both, this one's first."""
+        return Findings(
+            label="; ".join(filter(None, [self.label, other.label])),
+            failures=self.failures + other.failures,
+            doubts=self.doubts + other.doubts,
+            notes=self.notes + other.notes,
+        )
+
+
+_UNMEASURED = Measures()
+_NO_FINDINGS = Findings()
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,93 +80,190 @@ class Decision:
     reasons: tuple[str, ...]
 
 
-def decide(assessment: Assessment, policy: GatePolicy) -> Decision:
-    """The first that applies: nothing ran, a regression, attempts that are missing or failed, too little
-    known, pass. What control lost as well is not the arm's doing, but neither does it speak for the arm.
+def decide(
+    assessment: Assessment,
+    policy: GatePolicy,
+    measures: Measures = _UNMEASURED,
+    against: Findings = _NO_FINDINGS,
+) -> Decision:
+    """The first that applies: nothing ran, a regression, attempts that are missing or failed, doubts, pass.
 
-    An arm's regressions are counted in facts: one lost in several repeats is still one. Attempts and
-    verdicts of arms that are not gated do not matter, but for plain's and control's, which all compare with.
+    What control lost as well is not the arm's doing, but neither does it speak for the arm. An arm's
+    regressions are counted in facts: one lost in several repeats is still one. Attempts and verdicts of arms
+    that are not gated do not matter, but for plain's and control's, which all compare with. `against` are
+    findings of a comparison with a baseline.
     """
     gated = tuple(dict.fromkeys(policy.arms)) or assessment.arms_under_test
     if unknown := set(gated) - set(assessment.arms):
         raise PolicyError(f"arms: run {assessment.run_id} has no arm {brief(min(unknown))}")
-    if not assessment.attempts:
-        return _decision("empty", ["nothing ran"])
-    involved = {PLAIN, CONTROL, *gated}
-    if failures := [*_lost_facts(assessment, policy, gated), *_failed_canaries(assessment, policy, gated)]:
-        return _decision("regression", failures)
-    if broken := [
-        *_incomplete("missing", assessment.missing, involved),
-        *_incomplete("failed", assessment.errors, involved),
-    ]:
-        return _decision("error", broken)
-    if doubts := list(_doubts(assessment, policy, gated, involved)):
-        return _decision("inconclusive", doubts)
-    checks = sum(assessment.arms[arm].total for arm in gated)
-    return _decision("pass", [f"no regression in {checks} fact checks of {', '.join(gated)}"])
+    case = _Case(assessment, policy, measures, gated)
+    verdict, reasons = _verdict(case, against) if assessment.attempts else ("empty", ["nothing ran"])
+    return Decision(verdict, EXIT_CODES[verdict], tuple(filter(None, [against.label, *reasons])))
 
 
-def _decision(verdict: GateVerdict, reasons: Collection[str]) -> Decision:
-    return Decision(verdict, EXIT_CODES[verdict], tuple(reasons))
+def _verdict(case: "_Case", against: Findings) -> tuple[GateVerdict, list[str]]:
+    if failures := [*case.regressions(), *against.failures]:
+        return "regression", failures
+    if broken := list(case.broken()):
+        return "error", broken
+    if doubts := [*case.doubts(), *against.doubts]:
+        return "inconclusive", doubts
+    return "pass", [*case.grounds(), *against.notes]
 
 
-def _limits(policy: GatePolicy) -> Mapping[Severity, int]:
-    return {**_ALLOWED_BY_DEFAULT, **policy.allowed_regressions}
+class _Case:
+    """What speaks against a pass, by what it leads to."""
 
+    def __init__(
+        self, assessment: Assessment, policy: GatePolicy, measures: Measures, gated: Collection[str]
+    ) -> None:
+        self._assessment, self._policy, self._measures, self._gated = assessment, policy, measures, gated
+        self._involved = {PLAIN, CONTROL, *gated}
+        self._weights = {
+            arm: weigh(assessment.sessions[arm], policy.margin, policy.confidence) for arm in gated
+        }
 
-def _lost_facts(assessment: Assessment, policy: GatePolicy, gated: Collection[str]) -> Iterator[str]:
-    for arm in gated:
-        for severity, allowed in _limits(policy).items():
-            lost: dict[tuple[str, str], Flip] = {}
-            for flip in assessment.regressions:
-                if flip.arm == arm and flip.severity == severity:
-                    lost.setdefault((flip.unit_id, flip.fact_id), flip)
-            if len(lost) > allowed:
-                for (unit_id, fact_id), flip in lost.items():
-                    yield f"{arm} lost {severity} fact {fact_id} of unit {unit_id} ({flip.attribution})"
+    def regressions(self) -> Iterator[str]:
+        for arm in self._gated:
+            for severity, allowed in self._policy.limits.items():
+                yield from self._lost(arm, severity, allowed)
+        yield from self._failed_canaries()
+        for arm in self._gated:
+            yield from self._over_control(arm)
+            if self._weights[arm].ruling == "beyond":
+                yield self._rate(arm)
+            for metric, least, speed in self._speeds(arm):
+                if speed.high is not None and speed.high < least:
+                    yield f"{arm} is too slow: {_speed(metric, speed)}; the policy asks for {least:g}"
+            pinned, share = self._assessment.pinned[arm], self._policy.pinned_survival
+            if share is not None and pinned.total and pinned.kept / pinned.total < share:
+                what = f"{pinned.kept} of {pinned.total} pinned lines"
+                yield f"{arm} kept {what}; the policy asks for {100 * share:g}%"
 
+    def broken(self) -> Iterator[str]:
+        yield from self._incomplete("missing", self._assessment.missing)
+        yield from self._incomplete("failed", self._assessment.errors)
 
-def _failed_canaries(assessment: Assessment, policy: GatePolicy, gated: Collection[str]) -> Iterator[str]:
-    if policy.canaries == "all":
-        for (unit_id, arm), outcome in assessment.canary_outcomes.items():
-            if outcome == "failed" and arm in gated:
-                yield f"{arm} failed canary {unit_id}"
+    def doubts(self) -> Iterator[str]:
+        if not self._gated:
+            yield "the run has no arm under test"
+        yield from self._unscored()
+        yield from self._drift()
+        yield from self._without_power()
+        for arm in self._gated:
+            if self._weights[arm].ruling == "undecided":
+                yield f"{self._rate(arm)}; {_needed(self._weights[arm])}"
+            for metric, least, speed in self._speeds(arm):
+                if speed.low is None or speed.low < least:
+                    yield f"{arm} may be too slow: {_speed(metric, speed)}; the policy asks for {least:g}"
+            if self._policy.pinned_survival is not None and not self._assessment.pinned[arm].total:
+                yield f"no unit pins a line, so nothing is known of the pinned lines of {arm}"
+        yield from self._requirements()
 
+    def grounds(self) -> Iterator[str]:
+        checks = sum(self._assessment.arms[arm].total for arm in self._gated)
+        losses = sum(flip.arm in self._gated for flip in self._assessment.regressions)
+        what = f"{losses} regressions, none more than is allowed," if losses else "no regression"
+        yield f"{what} in {checks} fact checks of {', '.join(self._gated)}"
+        for arm, weight in self._weights.items():
+            if weight.ruling == "within":
+                yield self._rate(arm)
 
-def _incomplete(what: str, keys: Collection[AttemptKey], involved: Collection[str]) -> Iterator[str]:
-    concerned = [key for key in keys if key[1] in involved]
-    if concerned:
-        unit_id, arm, repeat = concerned[0]
-        yield f"attempts {what}: {len(concerned)}, the first: unit {unit_id}, arm {arm}, repeat {repeat}"
+    def _lost(self, arm: str, severity: Severity, allowed: int) -> Iterator[str]:
+        lost: dict[tuple[str, str], Flip] = {}
+        for flip in self._assessment.regressions:
+            if flip.arm == arm and flip.severity == severity:
+                lost.setdefault((flip.unit_id, flip.fact_id), flip)
+        if len(lost) > allowed:
+            for (unit_id, fact_id), flip in lost.items():
+                yield f"{arm} lost {severity} fact {fact_id} of unit {unit_id} ({flip.attribution})"
 
+    def _failed_canaries(self) -> Iterator[str]:
+        if self._policy.canaries == "all":
+            for (unit_id, arm), outcome in self._assessment.canary_outcomes.items():
+                if outcome == "failed" and arm in self._gated:
+                    yield f"{arm} failed canary {unit_id}"
 
-def _doubts(
-    assessment: Assessment, policy: GatePolicy, gated: Collection[str], involved: Collection[str]
-) -> Iterator[str]:
-    if not gated:
-        yield "the run has no arm under test"
-    for arm, facts in assessment.arms.items():
-        if facts.unscored and arm in involved:
-            yield f"{facts.unscored} of {facts.total} fact checks of {arm} are unscored"
-        count = assessment.canaries[arm]
-        if count.unscored and arm in involved and policy.canaries == "all":
-            yield f"{count.unscored} of {count.total} canaries of {arm} are unscored"
-    yield from _drift(assessment, policy, gated)
-    if assessment.blind_share > 0.5:
-        count = assessment.canaries[PLAIN]
-        yield f"{count.blind} of {count.total} canaries are blind: plain generation fails them too"
-    if assessment.telling_units < policy.min_units:
-        yield (
-            f"units of which plain generation gets a fact right: {assessment.telling_units}, while the"
-            f" policy asks for {policy.min_units}"
+    def _over_control(self, arm: str) -> Iterator[str]:
+        allowed = self._policy.max_regressions_over_control
+        ours, theirs = (self._assessment.lost_facts(name) for name in (arm, CONTROL))
+        if allowed is not None and ours - theirs > allowed:
+            yield f"{arm} lost {ours} facts and the control {theirs}; the policy allows {allowed} more"
+
+    def _rate(self, arm: str) -> str:
+        counts, excess = self._assessment.sessions[arm], self._weights[arm].excess
+        if counts.identical:
+            return (
+                f"{arm} is identical to plain in {counts.same} of {counts.units} units: nothing can be lost"
+            )
+        if excess.low is None or excess.high is None:
+            return f"{arm} has no session that could show a loss"
+        return (
+            f"sessions in which only {arm} or only the control lost facts: {counts.lost_alone} and"
+            f" {counts.spared} of {counts.sessions}, so {100 * excess.low:.1f} to {100 * excess.high:.1f}"
+            f" points more; the margin is {100 * (self._policy.margin or 0):g}"
         )
 
+    def _speeds(self, arm: str) -> Iterator[tuple[Metric, float, Estimate]]:
+        for metric, least in self._policy.min_speedup.items():
+            yield metric, least, self._measures.speedups.get(arm, {}).get(metric, Estimate())
 
-def _drift(assessment: Assessment, policy: GatePolicy, gated: Collection[str]) -> Iterator[str]:
-    for arm in gated:
-        if shared := sum(flip.arm == arm and flip.severity in _limits(policy) for flip in assessment.drift):
-            lost = sum(flip.arm == CONTROL and flip.is_loss for flip in assessment.flips)
+    def _incomplete(self, what: str, keys: Collection[AttemptKey]) -> Iterator[str]:
+        concerned = [key for key in keys if key[1] in self._involved]
+        if concerned:
+            unit_id, arm, repeat = concerned[0]
+            yield f"attempts {what}: {len(concerned)}, the first: unit {unit_id}, arm {arm}, repeat {repeat}"
+
+    def _unscored(self) -> Iterator[str]:
+        for arm, facts in self._assessment.arms.items():
+            if facts.unscored and arm in self._involved:
+                yield f"{facts.unscored} of {facts.total} fact checks of {arm} are unscored"
+            count = self._assessment.canaries[arm]
+            if count.unscored and arm in self._involved and self._policy.canaries == "all":
+                yield f"{count.unscored} of {count.total} canaries of {arm} are unscored"
+
+    def _drift(self) -> Iterator[str]:
+        """Only of what is counted by itself: a comparison with the control knows of drift."""
+        for arm in self._gated:
+            limits = self._policy.limits
+            if shared := sum(flip.arm == arm and flip.severity in limits for flip in self._assessment.drift):
+                lost = sum(flip.arm == CONTROL and flip.is_loss for flip in self._assessment.flips)
+                yield (
+                    f"{shared} losses of {arm} are shared by the control: the engine's own drift;"
+                    f" plain against control lost {lost} of {self._assessment.arms[CONTROL].total} facts"
+                )
+
+    def _without_power(self) -> Iterator[str]:
+        assessment = self._assessment
+        if assessment.blind_share > 0.5:
+            count = assessment.canaries[PLAIN]
+            yield f"{count.blind} of {count.total} canaries are blind: plain generation fails them too"
+        if assessment.telling_units < self._policy.min_units:
             yield (
-                f"{shared} losses of {arm} are shared by the control: the engine's own drift; plain against"
-                f" control lost {lost} of {assessment.arms[CONTROL].total} facts"
+                f"units of which plain generation gets a fact right: {assessment.telling_units}, while the"
+                f" policy asks for {self._policy.min_units}"
             )
+        if self._policy.max_regressions_over_control is not None and CONTROL not in assessment.arms:
+            yield "the run has no control to compare with"
+
+    def _requirements(self) -> Iterator[str]:
+        if "calibrated" in self._policy.require and not self._measures.calibrated:
+            yield "the policy requires a calibrated claim judge, and none took part"
+        if "comparable" in self._policy.require and self._measures.unknown != ():
+            unknown = ", ".join(self._measures.unknown or ("all of it",))
+            yield f"the policy requires a run that others can be compared with; not known of it: {unknown}"
+
+
+def _speed(metric: Metric, speed: Estimate) -> str:
+    if speed.value is None:
+        return f"its speedup in {_METRICS[metric]} is not known"
+    limits = "too few sessions for an interval"
+    if speed.low is not None and speed.high is not None:
+        limits = f"{speed.low:.2f} to {speed.high:.2f}"
+    return f"plain's {_METRICS[metric]} is {speed.value:.2f} times its own ({limits})"
+
+
+def _needed(weight: Weight) -> str:
+    if weight.sessions_needed is None:
+        return f"at these rates {MOST_SESSIONS} sessions would not tell either"
+    return f"some {weight.sessions_needed} more sessions would tell"

@@ -5,10 +5,15 @@ that differ only in composition, width, case, format characters or the style of 
 are equal once normalised.
 """
 
+import re
 import unicodedata
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import accumulate
+
+Range = tuple[int, int]
 
 _FOLDED = str.maketrans(
     {
@@ -17,41 +22,99 @@ _FOLDED = str.maketrans(
         "\N{MINUS SIGN}": "-",
     }
 )
+_MARKS = {"‘": "'", "’": "'", "“": '"', "”": '"', "–": "-", "—": "-"}
+# Characters that become one other at most, in single spaces; what follows the last one may compose with it.
+_KEPT = r"!-~À-ÖØ-Þà-öø-ÿ\u0410-\u044f\u0621-\u064a\u3001\u3002\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fff‘’“”–—"
+_PLAIN = re.compile(rf"[{_KEPT}]+(?: [{_KEPT}]+)*(?![^\x00-\x7f{_KEPT}])")
+_OTHER = re.compile(rf"[{_KEPT}]?[^{_KEPT}]+")
 
 
 @dataclass(frozen=True, slots=True)
 class Normalized:
-    """`text[i]` stands for `source[starts[i]:ends[i]]` (code points, end exclusive)."""
+    """`text` stands for `source` piece by piece; positions count code points, ends are exclusive.
+
+    `lined` is `text` with a line feed for each gap that is more than one space: a line break, a tab,
+    several spaces.
+    """
 
     source: str
     text: str
-    starts: tuple[int, ...]
-    ends: tuple[int, ...]
+    lined: str
+    _places: tuple[int, ...]
+    _firsts: tuple[int, ...]
+    _lasts: tuple[int, ...]
+    _plain: tuple[bool, ...]
+
+    def original(self, start: int, end: int) -> Range:
+        """The range of the source that `text[start:end]`, which is not empty, stands for."""
+        at = bisect_right(self._places, start) - 1
+        begin = self._firsts[at] + start - self._places[at] if self._plain[at] else self._firsts[at]
+        at = bisect_right(self._places, end - 1) - 1
+        return begin, self._firsts[at] + end - self._places[at] if self._plain[at] else self._lasts[at]
 
     def splits_original(self, position: int) -> bool:
         """Whether the place before `text[position]` lies within one original character."""
-        return 0 < position < len(self.text) and self.starts[position] == self.starts[position - 1]
+        if not 0 < position < len(self.text):
+            return False
+        at = bisect_right(self._places, position) - 1
+        return self._places[at] < position and not self._plain[at]
+
+    def position(self, index: int) -> int:
+        """Where the character at `source[index]`, or the first kept one after it, stands in `text`."""
+        at = bisect_right(self._firsts, index) - 1
+        if at < 0:
+            return 0
+        if index < self._lasts[at]:
+            return self._places[at] + index - self._firsts[at] if self._plain[at] else self._places[at]
+        return self._places[at + 1] if at + 1 < len(self._places) else len(self.text)
 
 
 @lru_cache(maxsize=1024)  # every fact of a unit asks for the same answers
 def normalize(source: str) -> Normalized:
     """NFKC and case folding without format characters; quotes and dashes of one style, spaces single."""
-    pieces: list[str] = []
-    starts: list[int] = []
-    ends: list[int] = []
-    for start, end, cluster in _clusters(source):
-        piece = " " if cluster.isspace() else _fold(cluster)
-        pieces.append(piece)
-        starts += [start] * len(piece)
-        ends += [end] * len(piece)
-    return Normalized(source, "".join(pieces), tuple(starts), tuple(ends))
+    pieces = list(_pieces_of(source))
+    texts = [text for _, _, text, _ in pieces]
+    lined = "".join(texts)
+    return Normalized(
+        source=source,
+        text=lined.replace("\n", " "),
+        lined=lined,
+        _places=tuple(accumulate(map(len, texts), initial=0))[:-1],
+        _firsts=tuple(start for start, _, _, _ in pieces),
+        _lasts=tuple(end for _, end, _, _ in pieces),
+        _plain=tuple(plain for _, _, _, plain in pieces),
+    )
 
 
-def _clusters(source: str) -> Iterator[tuple[int, int, str]]:
+def _pieces_of(source: str) -> Iterator[tuple[int, int, str, bool]]:
+    """Start, end and normalised text of the pieces, and whether it is character by character."""
+    at = 0
+    while at < len(source):
+        if found := _PLAIN.match(source, at):
+            yield at, found.end(), _small(found[0]), True
+        else:
+            found = _OTHER.match(source, at)
+            assert found is not None  # between them they match any character
+            for start, end, cluster in _clusters(source, at, found.end()):
+                if text := _gap(cluster, end - start) if cluster.isspace() else _fold(cluster):
+                    yield start, end, text, False
+        at = found.end()
+
+
+def _small(text: str) -> str:
+    text = text.lower()
+    if not text.isascii():
+        for mark, folded in _MARKS.items():
+            text = text.replace(mark, folded)
+    return text
+
+
+def _clusters(source: str, begin: int, stop: int) -> Iterator[tuple[int, int, str]]:
     """Start, end and kept characters of the pieces that normalise independently of their neighbours."""
-    start = end = 0
+    start = end = begin
     cluster = ""
-    for index, char in enumerate(source):
+    for index in range(begin, stop):
+        char = source[index]
         if _is_ignorable(char):
             continue
         if cluster and (_extends(char) or (char.isspace() and cluster[-1].isspace())):
@@ -63,6 +126,10 @@ def _clusters(source: str) -> Iterator[tuple[int, int, str]]:
         end = index + 1
     if cluster:
         yield start, end, cluster
+
+
+def _gap(spaces: str, width: int) -> str:
+    return " " if width == 1 and unicodedata.category(spaces) == "Zs" else "\n"
 
 
 def _is_ignorable(char: str) -> bool:
@@ -84,6 +151,7 @@ def _extends(char: str) -> bool:
     return unicodedata.category(first).startswith("M") or "\u1160" <= first <= "\u11ff"
 
 
+@lru_cache(maxsize=4096)
 def _fold(cluster: str) -> str:
     composed = unicodedata.normalize("NFKC", _fold_punctuation(cluster)).casefold()
     return _fold_punctuation(unicodedata.normalize("NFKC", composed))

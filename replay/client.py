@@ -32,7 +32,7 @@ from daemon.wire import (
     SseDecoder,
     parse_event,
 )
-from replay.errors import ServiceDown, ServiceError, ServiceTimeout
+from replay.errors import ServiceDown, ServiceError, ServiceTimeout, SettingsError
 
 CONNECT_S, HEALTH_S, SILENCE_S, REFRESH_S = 5.0, 10.0, 120.0, 900.0
 
@@ -48,21 +48,28 @@ class Refreshed:
 
 
 class Client:
-    """A connection to one daemon. `silence_s` limits the wait between two pieces of an answer."""
+    """A connection to one daemon. `silence_s` limits the wait between two pieces of an answer.
+
+    `token` is the access token of a daemon that asks for one.
+    """
 
     def __init__(
         self,
         url: str,
         *,
+        token: str = "",
         silence_s: float = SILENCE_S,
         refresh_s: float = REFRESH_S,
         transport: httpx.BaseTransport | None = None,
     ) -> None:
         self.url = url.rstrip("/")
         self._refresh_s = refresh_s
+        if not (token.isascii() and token.isprintable()):
+            raise SettingsError("an access token is of printable ASCII characters only")
         with _explained(url):
             self._http = httpx.Client(
                 base_url=self.url,
+                headers={"authorization": f"Bearer {token}"} if token else {},
                 timeout=httpx.Timeout(silence_s, connect=CONNECT_S),
                 trust_env=False,
                 transport=transport,

@@ -6,7 +6,8 @@ ReplayError
 ├── NothingToRun       5  an empty selection
 ├── ServiceError       4  the service refused or failed one request; the run goes on
 │   └── ServiceTimeout 4  it did not answer in time
-└── ServiceDown        4  the service is gone; the run stops and can be continued
+├── ServiceDown        4  the service is gone; the run stops and can be continued
+└── JudgeUnfit         4  a claim judge that may not judge; none of its verdicts is written
 """
 
 from typing import ClassVar
@@ -49,5 +50,11 @@ class ServiceTimeout(ServiceError):
 
 class ServiceDown(ReplayError):
     """The service cannot be started or has gone away."""
+
+    exit_code = 4
+
+
+class JudgeUnfit(ReplayError):
+    """The claim judge is the model under test, fails its calibration, or has changed since."""
 
     exit_code = 4

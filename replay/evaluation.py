@@ -4,14 +4,14 @@ Invariant: a run is in the store before its first attempt and is never left unus
 it, the message says how to continue it.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from shlex import quote
 
 from bundles import Attempt, Run, Store, Verdict
-from judge import judge_attempts
+from judge import is_claim_verdict, judge_attempts
 from replay.driver import finished, replay
 from replay.errors import ServiceDown
 from replay.plan import remaining
@@ -60,10 +60,17 @@ def drive(store: Store, run: Run, service: Service, console: Console, *, stored:
 
 
 def judge_run(store: Store, run: Run) -> list[Verdict]:
-    """Judges the run's attempts anew and stores the verdicts."""
+    """Judges the run's attempts anew by their facts and stores the verdicts; those on claims stay."""
     verdicts = judge_attempts(store.bundle(run.bundle_id).units, store.attempts(run.run_id))
-    store.replace_verdicts(run.run_id, verdicts)
+    claims = [verdict for verdict in store.verdicts(run.run_id) if is_claim_verdict(verdict)]
+    store.replace_verdicts(run.run_id, [*verdicts, *claims])
     return verdicts
+
+
+def store_claims(store: Store, run: Run, claims: Sequence[Verdict]) -> None:
+    """Puts verdicts on claims in place of those that the run has; those on facts stay."""
+    facts = [verdict for verdict in store.verdicts(run.run_id) if not is_claim_verdict(verdict)]
+    store.replace_verdicts(run.run_id, [*facts, *claims])
 
 
 def _size(run: Run, todo: int, kept: int) -> str:

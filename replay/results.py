@@ -8,24 +8,40 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, replace
 
 from bundles import Attempt, Bundle, Run, Verdict
-from judge import Assessment, Flip, GatePolicy, assess, decide
+from judge import Assessment, Findings, Flip, GatePolicy, assess, comparability
 from replay.arms import CONTROL, PLAIN, parse_arm
 from replay.errors import SettingsError
+from replay.gating import NOTHING, decide_run, session_summaries
 from replay.runs import COMPARABLE
-from replay.summary import ArmSummary, Canaries, CategorySummary, Comparison, FlipSummary, Passage, Summary
+from replay.summary import (
+    ArmSummary,
+    Canaries,
+    CategorySummary,
+    Comparison,
+    FlipSummary,
+    Passage,
+    Summary,
+)
 from replay.timing import speedup
 
 
 def summarise(
-    run: Run, bundle: Bundle, attempts: Sequence[Attempt], verdicts: Sequence[Verdict], policy: GatePolicy
+    run: Run,
+    bundle: Bundle,
+    attempts: Sequence[Attempt],
+    verdicts: Sequence[Verdict],
+    policy: GatePolicy,
+    against: Findings = NOTHING,
 ) -> Summary:
-    """Sums up a run. SettingsError where it has finished attempts that are not judged."""
+    """Sums up a run. `against` are the findings of a comparison with a baseline.
+
+    SettingsError where the run has finished attempts that are not judged.
+    """
     results = Results(run, bundle, attempts, verdicts)
     assessment = results.assess(run.unit_ids)
-    decision = decide(assessment, policy)
+    decision = decide_run(run, bundle.units, attempts, verdicts, assessment, policy, against)
     regressions = set(assessment.regressions)
     flips = [results.flip(flip, flip in regressions) for flip in assessment.flips]
-    judges = sorted({f"{verdict.judge}/{verdict.judge_version}" for verdict in verdicts})
     arms = results.arms(run.unit_ids, assessment)
     return Summary(
         run_id=run.run_id,
@@ -47,13 +63,13 @@ def summarise(
         regressions=len(assessment.regressions),
         canaries=_worst_canaries(assessment),
         arms=arms,
+        sessions=session_summaries(assessment, policy),
         categories=tuple(results.categories()),
         flips=tuple(flips),
         look_at=tuple(results.look_at(assessment, arms)),
         comparability={
-            "bundle_id": run.bundle_id,
-            "judge": ", ".join(judges),
-            **{key: run.provenance.get(key) for key in COMPARABLE},
+            **{part: run.provenance.get(part) for part in COMPARABLE},
+            **asdict(comparability(run, verdicts)),
         },
         provenance=dict(run.provenance),
         comparisons=tuple(results.comparisons(flips)),
@@ -185,6 +201,8 @@ class Results:
             flips=sum(flip.arm == arm for flip in assessment.flips),
             regressions=sum(flip.arm == arm for flip in assessment.regressions),
             canaries=Canaries(**asdict(assessment.canaries[arm])),
+            pinned_kept=assessment.pinned[arm].kept,
+            pinned_total=assessment.pinned[arm].total,
         )
 
     def _finished(self, unit_ids: Iterable[str], arms: Iterable[str]) -> Iterator[Attempt]:

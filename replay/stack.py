@@ -4,13 +4,14 @@ Invariant: the children live no longer than this process (they watch a pipe that
 not see its Ctrl-C (they are told to stop), and a death is explained in one line from their own words.
 """
 
+import os
 import signal
 import subprocess
 import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -24,6 +25,7 @@ from replay.errors import ReplayError, ServiceDown, SettingsError
 
 START_S, LOAD_S, STOP_S, POLL_S = 60.0, 600.0, 10.0, 0.1
 _LISTENING = "listening on "
+_NOT_INHERITED = {"REDRAFTD_RECORD", "REDRAFTD_RECORD_TENANTS"}  # what a run generates is nobody's session
 Say = Callable[[str], None]
 
 
@@ -31,7 +33,8 @@ Say = Callable[[str], None]
 class StackOptions:
     """How to start the two services; port 0 takes any free one, None leaves the service's default.
 
-    `fake_pass_ms` asks for scripted tokens instead of a model, at that pace.
+    `fake_pass_ms` asks for scripted tokens instead of a model, at that pace. `record` names the journal of
+    the daemon and `record_tenants` (`a,b`) who is recorded; without them nobody is.
     """
 
     model: Path | None = None
@@ -44,6 +47,8 @@ class StackOptions:
     threads: int | None = None
     kv: str | None = None
     verbose: bool = False
+    record: Path | None = None
+    record_tenants: str | None = None
 
     def engine_arguments(self) -> list[str]:
         """The command line of the engine."""
@@ -54,15 +59,27 @@ class StackOptions:
             "--kv": self.kv,
             "--fake-pass-ms": self.fake_pass_ms,
         }
-        given = [word for flag, value in optional.items() if value is not None for word in (flag, str(value))]
         flags = {"--fake-model": self.fake_pass_ms is not None, "--verbose": self.verbose}
         chosen = [flag for flag, wanted in flags.items() if wanted]
-        return ["--port", str(self.engine_port), "--slots", str(self.slots), "--watch-stdin", *given, *chosen]
+        return [
+            "--port",
+            str(self.engine_port),
+            "--slots",
+            str(self.slots),
+            "--watch-stdin",
+            *_given(optional),
+            *chosen,
+        ]
 
     def daemon_arguments(self, engine_url: str) -> list[str]:
         """The command line of the daemon in front of it."""
         where = ["--engine", engine_url, "--host", self.host, "--port", str(self.port)]
-        return [*where, "--slots", str(self.slots), "--no-auth", "--watch-stdin"]
+        optional = {"--record": self.record, "--record-tenants": self.record_tenants}
+        return [*where, "--slots", str(self.slots), "--no-auth", "--watch-stdin", *_given(optional)]
+
+
+def _given(options: Mapping[str, object]) -> list[str]:
+    return [word for flag, value in options.items() if value is not None for word in (flag, str(value))]
 
 
 class Child:
@@ -81,6 +98,7 @@ class Child:
             encoding="utf-8",
             errors="replace",
             start_new_session=True,
+            env={name: value for name, value in os.environ.items() if name not in _NOT_INHERITED},
         )
         readers = ((self._process.stdout, self._hear), (self._process.stderr, self._note))
         self._readers = [threading.Thread(target=read, args=(pipe,), daemon=True) for pipe, read in readers]
@@ -162,15 +180,22 @@ class Stack:
 def serving(options: StackOptions, say: Say, log: Say) -> Iterator[Stack]:
     """Starts both, waits until they are ready, and stops both at the end, the daemon first.
 
-    The default model is fetched where none is named.
+    The default model is fetched where none is named. What the daemon says of its journal is said.
     """
+
+    def told(line: str) -> None:
+        if options.record is None or line.startswith("redraftd: redraftd: "):  # this one is raised
+            log(line)
+        else:
+            say(line)
+
     if options.model is None and options.fake_pass_ms is None:
         options = replace(options, model=pull_model(say))
     with ExitStack() as children:
         engine = Child("engine.main", "redraft-engine", options.engine_arguments(), log)
         children.callback(engine.stop)
         engine_url = engine.url()
-        daemon = Child("daemon.main", "redraftd", options.daemon_arguments(engine_url), log)
+        daemon = Child("daemon.main", "redraftd", options.daemon_arguments(engine_url), told)
         children.callback(daemon.stop)
         stack = Stack(engine, daemon, engine_url, daemon.url())
         say(f"loading {options.model.name if options.model else 'the model'}")

@@ -7,7 +7,7 @@ SCHEMA_VERSION numbers, others may be added.
 from pydantic import BaseModel, ConfigDict, Field
 
 from bundles import Outcome, Polarity, Severity
-from judge import Attribution, GateVerdict
+from judge import Attribution, GateVerdict, Ruling
 from replay.arms import CONTROL, PLAIN
 
 SCHEMA_VERSION = 1
@@ -33,7 +33,7 @@ class ArmSummary(_Part):
     Speedups are plain's wall time over the arm's, a unit counting once: the median over units with a
     95% interval (bootstrap over sessions; None for too few), and the slowest unit. `held` is the share
     of tokens taken over, `divergences` their number of interruptions, `identical` the share of units
-    whose token ids equal plain's.
+    whose token ids equal plain's. Of `pinned_total` lines to keep, `pinned_kept` are there.
     """
 
     facts_passed: int
@@ -50,6 +50,38 @@ class ArmSummary(_Part):
     flips: int
     regressions: int
     canaries: Canaries
+    pinned_kept: int = 0
+    pinned_total: int = 0
+
+
+class SessionSummary(_Part):
+    """What an arm's sessions, each one piece of evidence, say at the policy's confidence.
+
+    `sessions` are those that could show a loss. `p_value` is the exact sign test of `worse` against `better`
+    ones. `loss_rate` is the share in which the arm lost a fact, with a two-sided interval; `excess` how
+    much that is more than the control's, with limits that are one-sided each. `ruling` says on which side
+    of the `margin` the excess is, `sessions_needed` how many more sessions would tell. `identical_units`
+    gave plain's text and tokens in every repeat: where all do, nothing can be lost and all of it is zero.
+    """
+
+    sessions: int
+    worse: int
+    better: int
+    p_value: float
+    lost: int
+    loss_rate: float | None
+    loss_rate_low: float | None
+    loss_rate_high: float | None
+    lost_alone: int
+    spared: int
+    excess: float | None
+    excess_low: float | None
+    excess_high: float | None
+    confidence: float
+    margin: float | None
+    ruling: Ruling | None
+    sessions_needed: int | None
+    identical_units: int
 
 
 class FlipSummary(_Part):
@@ -120,6 +152,7 @@ class Summary(_Part):
     regressions: int
     canaries: Canaries
     arms: dict[str, ArmSummary]
+    sessions: dict[str, SessionSummary]
     categories: tuple[CategorySummary, ...]
     flips: tuple[FlipSummary, ...]
     look_at: tuple[str, ...]

@@ -4,7 +4,7 @@ Invariant: a unit counts once, whatever its repeats; the interval treats the uni
 one piece of evidence.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
@@ -12,17 +12,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bundles import Attempt, Unit
+from judge import Metric
 
 CONFIDENCE = 0.95
 RESAMPLES = 2000
 # With fewer sessions not even the whole range of the data covers the median at 95%.
 FEWEST_SESSIONS = 6
 _CHUNK = 200
+_METRICS: Mapping[Metric, Callable[[Attempt], float]] = {
+    "wall": lambda attempt: attempt.wall_ms,
+    "ms_per_token": lambda attempt: attempt.wall_ms / max(1, len(attempt.token_ids)),
+    "passes": lambda attempt: attempt.passes,
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Speedup:
-    """Plain's wall time over the arm's: median over units, its 95% interval, and the slowest unit."""
+    """What plain takes over what the arm takes: median over units, its 95% interval, and the slowest unit."""
 
     median: float | None = None
     low: float | None = None
@@ -31,13 +37,19 @@ class Speedup:
     slowest_unit: str | None = None
 
 
-def speedup(units: Sequence[Unit], plain: Iterable[Attempt], arm: Iterable[Attempt], seed: int) -> Speedup:
+def speedup(
+    units: Sequence[Unit],
+    plain: Iterable[Attempt],
+    arm: Iterable[Attempt],
+    seed: int,
+    metric: Metric = "wall",
+) -> Speedup:
     """Of the units that both have finished; repeats of a unit are reduced to their median first."""
-    plain_ms, arm_ms = _wall_ms(plain), _wall_ms(arm)
-    timed = [unit for unit in units if unit.unit_id in plain_ms and arm_ms.get(unit.unit_id, 0.0) > 0]
+    plain_takes, arm_takes = _taken(plain, metric), _taken(arm, metric)
+    timed = [unit for unit in units if unit.unit_id in plain_takes and unit.unit_id in arm_takes]
     if not timed:
         return Speedup()
-    ratios = [plain_ms[unit.unit_id] / arm_ms[unit.unit_id] for unit in timed]
+    ratios = [plain_takes[unit.unit_id] / arm_takes[unit.unit_id] for unit in timed]
     low, high = interval(ratios, [unit.session_id for unit in timed], seed)
     slowest = min(range(len(timed)), key=ratios.__getitem__)
     return Speedup(median(ratios), low, high, ratios[slowest], timed[slowest].unit_id)
@@ -81,9 +93,11 @@ def _medians(
     return result
 
 
-def _wall_ms(attempts: Iterable[Attempt]) -> Mapping[str, float]:
-    walls: dict[str, list[float]] = {}
+def _taken(attempts: Iterable[Attempt], metric: Metric) -> Mapping[str, float]:
+    """What each unit took, in the metric's unit; an attempt that took nothing was not measured."""
+    found: dict[str, list[float]] = {}
     for attempt in attempts:
-        if attempt.status == "ok":
-            walls.setdefault(attempt.unit_id, []).append(attempt.wall_ms)
-    return {unit_id: median(found) for unit_id, found in walls.items()}
+        took = _METRICS[metric](attempt)
+        if attempt.status == "ok" and took > 0:
+            found.setdefault(attempt.unit_id, []).append(took)
+    return {unit_id: median(values) for unit_id, values in found.items()}

@@ -1,18 +1,17 @@
 """Commands of an evaluation: `run`, and its parts `replay`, `judge`, `report`, `gate`."""
 
-from collections.abc import Callable
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from tempfile import TemporaryFile
 from typing import Any
 
 import click
 
 from bundles import Run, Store
-from judge import GatePolicy
-from replay.arms import parse_arm
+from judge import Findings, GatePolicy
 from replay.catalog import load_bundle
+from replay.cli.baseline import baseline_options, held_against
+from replay.cli.claims import claim_options, judge_claims_of
+from replay.cli.policy import gate_options, must_be_writable, taken_policy
 from replay.cli.progress import progress
 from replay.cli.serve import engine_options
 from replay.cli.shared import (
@@ -28,15 +27,13 @@ from replay.cli.shared import (
 )
 from replay.errors import SettingsError
 from replay.evaluation import Console, drive, judge_run
+from replay.gating import NOTHING
 from replay.report.html import write_html
 from replay.report.table import render_table, render_verdict
 from replay.results import summarise
 from replay.runs import Settings, check_settings, new_run
 from replay.stack import Service, StackOptions
 from replay.summary import Summary
-
-_REGRESSION, _INCONCLUSIVE = 1, 3
-_CONFIG = Path("redraft.toml")
 
 replay_options = options(
     click.option(
@@ -67,16 +64,6 @@ replay_options = options(
     click.option("--resume", metavar="RUN", help="Continue a run with the settings it was started with."),
     engine_options,
 )
-gate_options = options(
-    click.option(
-        "--config",
-        type=click.Path(exists=True, dir_okay=False, path_type=Path),
-        envvar="REDRAFT_CONFIG",
-        help="Policy in [gate].  [default: redraft.toml, where there is one]",
-    ),
-    click.option("--exit-zero", is_flag=True, help="Exit 0 whatever the gate says."),
-    click.option("--strict", is_flag=True, help="Inconclusive counts as a regression."),
-)
 html_option = click.option(
     "--html", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write a report there."
 )
@@ -92,14 +79,14 @@ run_argument = click.argument("ref", metavar="RUN", default="last")
 @store_option
 def run(suite: str | None, store: Path, html: Path | None, as_json: bool, **given: Any) -> None:
     """Import, replay, judge, report and gate in one command."""
-    policy, verdict_code = _gate(given)
-    _must_be_writable(html, store, suite)
+    policy, verdict_code = taken_policy(given)
+    must_be_writable(html, store, suite)
     with open_store(store, create=given["resume"] is None) as opened:
         done = _replayed(opened, suite, given, policy)
         judge_run(opened, done)
         summary = _summary(opened, done, policy)
     _show(summary, html, as_json)
-    raise click.exceptions.Exit(verdict_code(summary))
+    raise click.exceptions.Exit(verdict_code(summary.exit_code))
 
 
 @click.command()
@@ -119,17 +106,19 @@ def replay(suite: str | None, store: Path, **given: Any) -> None:
 
 @click.command()
 @run_argument
+@claim_options
 @store_option
-def judge(ref: str, store: Path) -> None:
-    """Judge a run's attempts, generating nothing."""
+def judge(ref: str, store: Path, **given: Any) -> None:
+    """Judge a run's attempts, generating nothing: their facts, and with --judge-url their claims."""
     with open_store(store) as opened:
         stored = opened.run(ref)
-        verdicts = judge_run(opened, stored)
-    outcomes = [verdict.outcome for verdict in verdicts]
-    show(
-        f"run {stored.run_id}: {outcomes.count('pass')} facts pass, {outcomes.count('fail')} fail,"
-        f" {outcomes.count('unscored')} unscored"
-    )
+        outcomes = [verdict.outcome for verdict in judge_run(opened, stored)]
+        show(
+            f"run {stored.run_id}: {outcomes.count('pass')} facts pass, {outcomes.count('fail')} fail,"
+            f" {outcomes.count('unscored')} unscored"
+        )
+        if given["judge_url"] or given["judge_model"]:
+            show(judge_claims_of(opened, stored, given))
 
 
 @click.command()
@@ -141,8 +130,8 @@ def judge(ref: str, store: Path) -> None:
 @store_option
 def report(ref: str, store: Path, shape: str, html: Path | None, as_json: bool, **given: Any) -> None:
     """Show a judged run."""
-    policy, _ = _gate(given)
-    _must_be_writable(html, store)
+    policy, _ = taken_policy(given)
+    must_be_writable(html, store)
     with open_store(store) as opened:
         summary = _summary(opened, opened.run(ref), policy)
     _show(summary, html, as_json or shape == "json")
@@ -150,16 +139,21 @@ def report(ref: str, store: Path, shape: str, html: Path | None, as_json: bool, 
 
 @click.command()
 @run_argument
+@baseline_options
 @json_option
 @gate_options
 @store_option
-def gate(ref: str, store: Path, as_json: bool, **given: Any) -> None:
+def gate(ref: str, store: Path, as_json: bool, baseline: Path | None, across: bool, **given: Any) -> None:
     """Decide on a judged run; the exit code is the verdict."""
-    policy, verdict_code = _gate(given)
+    policy, verdict_code = taken_policy(given)
     with open_store(store) as opened:
-        summary = _summary(opened, opened.run(ref), policy)
+        stored = opened.run(ref)
+        against = (
+            NOTHING if baseline is None else held_against(opened, stored, baseline, policy, across=across)
+        )
+        summary = _summary(opened, stored, policy, against)
     show(summary.to_json() if as_json else render_verdict(summary))
-    raise click.exceptions.Exit(verdict_code(summary))
+    raise click.exceptions.Exit(verdict_code(summary.exit_code))
 
 
 def _replayed(
@@ -187,40 +181,9 @@ def _replayed(
     return store.run(run.run_id)
 
 
-def _summary(store: Store, run: Run, policy: GatePolicy) -> Summary:
-    return summarise(
-        run, store.bundle(run.bundle_id), store.attempts(run.run_id), store.verdicts(run.run_id), policy
-    )
-
-
-def _gate(given: dict[str, Any]) -> tuple[GatePolicy, Callable[[Summary], int]]:
-    """Takes the gate's options out of `given`: the policy, and a summary's exit code."""
-    config, exit_zero, strict = (given.pop(name) for name in ("config", "exit_zero", "strict"))
-    if config is None and _CONFIG.exists():
-        config = _CONFIG
-
-    def code(summary: Summary) -> int:
-        if exit_zero:
-            return 0
-        return _REGRESSION if strict and summary.exit_code == _INCONCLUSIVE else summary.exit_code
-
-    policy = GatePolicy() if config is None else GatePolicy.from_toml(config)
-    return replace(policy, arms=tuple(parse_arm(spec).name for spec in policy.arms)), code
-
-
-def _must_be_writable(html: Path | None, *ours: Path | str | None) -> None:
-    """Found out before the work, not after it; `ours` are files that a report must not replace."""
-    if html is None:
-        return
-    try:
-        if html.exists() and not html.is_file():
-            raise SettingsError(f"{html or '--html'}: is no ordinary file; name one for the report")
-        if html.exists() and any(path and Path(path).exists() and html.samefile(path) for path in ours):
-            raise SettingsError(f"{html}: is what the report is made from; name another file")
-        with TemporaryFile(dir=html.resolve().parent):
-            pass
-    except OSError as error:
-        raise SettingsError(f"{html}: a report cannot be written there: {error.strerror}") from error
+def _summary(store: Store, run: Run, policy: GatePolicy, against: Findings = NOTHING) -> Summary:
+    bundle, attempts = store.bundle(run.bundle_id), store.attempts(run.run_id)
+    return summarise(run, bundle, attempts, store.verdicts(run.run_id), policy, against)
 
 
 def _show(summary: Summary, html: Path | None, as_json: bool) -> None:

@@ -4,10 +4,16 @@ import signal
 
 import click
 
-from replay.cli.data import import_suites, list_bundles
+from replay.cli.baseline import baseline
+from replay.cli.bundles import bundles
+from replay.cli.calibrate import calibrate
+from replay.cli.canary import canary
+from replay.cli.data import export, import_
 from replay.cli.evaluate import gate, judge, replay, report, run
+from replay.cli.power import power
 from replay.cli.serve import model, serve
 from replay.cli.shared import Commands, verbose_option
+from replay.cli.suite import suite
 
 
 @click.group(cls=Commands)
@@ -17,7 +23,23 @@ def commands() -> None:
     """Replay edits through redraft and plain generation, and tell if the fast answer is still right."""
 
 
-for command in (run, serve, import_suites, list_bundles, replay, judge, report, gate, model):
+for command in (
+    run,
+    serve,
+    import_,
+    export,
+    bundles,
+    replay,
+    judge,
+    report,
+    gate,
+    baseline,
+    power,
+    calibrate,
+    canary,
+    suite,
+    model,
+):
     commands.add_command(command)
 
 

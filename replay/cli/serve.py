@@ -34,6 +34,19 @@ engine_options = options(
 )
 @click.option("--engine-port", type=click.IntRange(0, 65535), default=8080, show_default=True)
 @click.option("--slots", type=click.IntRange(min=1), default=1, show_default=True, help="Refreshes at once.")
+@click.option(
+    "--record",
+    metavar="DIR",
+    type=click.Path(path_type=Path),
+    envvar="REDRAFTD_RECORD",
+    help="Record every change in the journal DIR.journal, or in the folder DIR where it is one.",
+)
+@click.option(
+    "--record-tenants",
+    metavar="A,B",
+    envvar="REDRAFTD_RECORD_TENANTS",
+    help="Record these only.  [default: all]",
+)
 @verbose_option
 def serve(**given: Any) -> None:
     """Start engine and daemon; Ctrl-C stops both."""

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from tabulate import tabulate
 
 from replay.report.figures import count, interval, percent, times
-from replay.summary import ArmSummary, FlipSummary, Summary
+from replay.summary import ArmSummary, FlipSummary, SessionSummary, Summary
 
 _MOST_FLIPS = 20
 _HEADERS = ("arm", "facts", "unscored", "speedup", "95% interval", "slowest", "held", "same tokens", "flips")
@@ -52,9 +52,30 @@ def _closing(summary: Summary) -> Iterator[str]:
         f"identical to plain: {percent(summary.exact_match)} of units in exact mode,"
         f" {percent(summary.control_match)} in the control"
     )
+    for arm in summary.arms_under_test:
+        yield f"{arm}: {_sessions(summary.sessions[arm], summary.units)}"
     for advice in summary.look_at:
         yield one_line(f"look at: {advice}")
     yield render_verdict(summary)
+
+
+def _sessions(part: SessionSummary, units: int) -> str:
+    if units and part.identical_units == units:
+        return f"identical to plain in {units} of {units} units: nothing can be lost"
+    if not part.sessions:
+        return "no session that could show a loss"
+    against = ""
+    if part.margin is not None and part.excess_low is not None and part.excess_high is not None:
+        against = (
+            f"; against the control {100 * part.excess_low:+.1f} to {100 * part.excess_high:+.1f} points"
+        )
+    if part.sessions_needed is not None:
+        against += f", some {part.sessions_needed} more sessions would tell"
+    return (
+        f"facts lost in {part.lost} of {part.sessions} sessions ({percent(part.loss_rate_low)} to"
+        f" {percent(part.loss_rate_high)}), {part.worse} worse and {part.better} better"
+        f" (p = {part.p_value:.2g}){against}"
+    )
 
 
 def _attempts(summary: Summary) -> str:

@@ -59,6 +59,14 @@ def test_a_torn_end_is_cut_kept_and_said(torn: bytes, folder: Path) -> None:
     assert opened(folder) == (RECORDS, 0, ())
 
 
+@pytest.mark.parametrize("content", [b"", b"RDFT"])
+def test_a_journal_that_a_kill_left_half_made_is_made(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / "prod").mkdir()
+    (tmp_path / "prod" / "mark.new").write_bytes(content)
+    assert opened(tmp_path / "prod") == ([], 0, ())
+    assert [path.name for path in (tmp_path / "prod").iterdir()] == ["mark"]
+
+
 @pytest.mark.parametrize(
     ("content", "said"),
     [

@@ -43,3 +43,16 @@ def test_lock_survives_opening_the_store_and_goes_with_its_holder(tmp_path: Path
         child.kill()
     with locked(path):
         assert path.exists()
+
+
+def test_readers_share_it_and_keep_writers_out(tmp_path: Path) -> None:
+    path = tmp_path / "store"
+    with (
+        locked(path, shared=True),
+        locked(path, shared=True),
+        pytest.raises(StoreLocked, match="in use by process"),
+        locked(path),
+    ):
+        pass
+    with locked(path), pytest.raises(StoreLocked), locked(path, shared=True):
+        pass

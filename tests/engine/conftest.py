@@ -1,5 +1,7 @@
 import asyncio
 import json
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -182,6 +184,14 @@ def without_layers(real_model: Path, tmp_path_factory: pytest.TempPathFactory) -
         return path
 
     return write
+
+
+@pytest.fixture(scope="session")
+def tiny_models(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the models of `tiny_models.py`."""
+    folder: Path = tmp_path_factory.mktemp("tiny-models")
+    subprocess.run([sys.executable, Path(__file__).with_name("tiny_models.py"), folder], check=True)
+    return folder
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from engine.errors import InvalidRequest
 from engine.fake_model import FakeModel
 from engine.gbnf import parse
-from engine.grammar import Constraint, Matcher, Vocabulary, vocabulary_of
+from engine.grammar import Constraint, Matcher, Vocabulary, _has, vocabulary_of
 
 MODEL = FakeModel()
 VOCABULARY = Vocabulary(MODEL)
@@ -85,8 +85,41 @@ def test_nesting_ends_in_a_refusal_not_in_a_crash(monkeypatch: pytest.MonkeyPatc
 
 
 def test_what_was_kept_is_dropped_without_changing_anything(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("engine.grammar.MAX_CACHED_STEPS", 3)
-    assert follow(LIST, MODEL.tokenize("[é,12,🧂🧂,[[],3]]"))[0] == 22
+    monkeypatch.setattr("engine.grammar.MAX_WORK", 2000)
+    count, constraint = follow(LIST, MODEL.tokenize("[é,12,🧂🧂,[[],3]]"))
+    assert count == 22
+    assert constraint._matcher._work < 2000
+
+
+@pytest.mark.parametrize(
+    "grammar",
+    [
+        "root ::= " + " | ".join(f'.* "{"abcdefgh"[n % 8]}" {". " * n}' for n in range(200)),
+        "root ::= " + "[^t]? " * 240 + "[^u]",
+    ],
+    ids=["what came before must be remembered", "many ways to read"],
+)
+def test_a_grammar_that_takes_long_to_follow_is_refused(
+    grammar: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("engine.grammar.MAX_WORK", 50_000)
+    with pytest.raises(InvalidRequest, match="too long to follow"):
+        follow(grammar, MODEL.tokenize("the plan"))
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 30), st.integers(0, 30)).map(lambda it: (min(it), max(it))), max_size=6
+    ),
+    st.integers(0, 30),
+    st.integers(0, 5),
+)
+def test_a_class_has_what_its_ranges_have(ranges: list[list[int]], first: int, more: int) -> None:
+    text = "".join(f"\\U{low:08x}-\\U{high:08x}" for low, high in ranges)
+    (had, *_), _ = parse("grammar", f"root ::= [{text}]")
+    expected = any(low <= first + more and first <= high for low, high in ranges)
+    assert _has(had, first, first + more) == expected
+    assert had == tuple(sorted(had))
 
 
 def test_a_models_vocabulary_is_read_once() -> None:

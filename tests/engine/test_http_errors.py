@@ -37,7 +37,33 @@ def test_a_body_that_is_too_large_is_413(declared: bool, client: httpx.Client, e
 )
 def test_a_body_that_is_no_json_object_is_400(content: bytes, client: httpx.Client, error: Callable) -> None:
     response = client.post("/completion", content=content, headers={"content-type": "application/json"})
-    assert error(response)[0] == 400
+    status, _, message = error(response)
+    assert status == 400
+    assert message.startswith(("body: ", "prompt: "))
+
+
+@pytest.mark.parametrize("kind", [None, "application/x-www-form-urlencoded", "text/plain"])
+def test_a_body_that_is_not_said_to_be_json_is_told_how(
+    kind: str | None, client: httpx.Client, error: Callable
+) -> None:
+    """curl's -d without -H; taking it would let any web page send requests."""
+    headers = {} if kind is None else {"content-type": kind}
+    response = client.post("/completion", content=b'{"prompt": "a"}', headers=headers)
+    assert error(response)[::2] == (
+        400,
+        "body: is not said to be JSON; send the header content-type: application/json",
+    )
+
+
+def test_only_the_field_that_is_wrong_is_named(client: httpx.Client, error: Callable) -> None:
+    """What is made from it cannot be made then, and says nothing."""
+    for wrong in ({"tau": -1}, {"tau": 1, "floor": 2}, {"strict": [[5, 1]]}):
+        body = {"prompt": "a", "redraft_stabilize": wrong}
+        status, _, message = error(client.post("/completion", json=body))
+        assert status == 400
+        assert message.startswith("redraft_stabilize")
+        assert ";" not in message
+        assert "Value error" not in message
 
 
 def test_unknown_routes_have_the_same_error_shape(client: httpx.Client, error: Callable) -> None:

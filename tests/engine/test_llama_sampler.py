@@ -60,6 +60,20 @@ def test_only_what_a_mask_leaves_is_drawn(llama: LlamaModel) -> None:
     assert {sampler.sample(row) for _ in range(60)} == {5, 6}
 
 
+def test_penalties_look_back_on_no_more_than_a_context(
+    llama: LlamaModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """llama.cpp takes memory for all that it is to look back on: 8 GB for the most that a request may say."""
+    binding, asked = llama.sampler(OPEN)._binding, []
+    penalties = binding.llama_sampler_init_penalties
+    monkeypatch.setattr(
+        binding, "llama_sampler_init_penalties", lambda *it: asked.append(it[1]) or penalties(*it)
+    )
+    for last_n in (-1, 64, 2**31 - 1):
+        llama.sampler(Sampling(repeat_penalty=1.5, repeat_last_n=last_n, seed=0))
+    assert asked == [llama.ctx, 64, llama.ctx]
+
+
 def test_a_chain_is_freed_with_its_sampler(llama: LlamaModel) -> None:
     sampler = llama.sampler(OPEN)
     gone = weakref.ref(sampler)

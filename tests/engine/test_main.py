@@ -88,7 +88,10 @@ def test_a_cache_folder_that_is_none_is_one_line_and_exit_2(tmp_path: Path) -> N
     (tmp_path / "file").write_text("")
     done = run("--fake-model", "--port", "0", "--cache-dir", str(tmp_path / "file"))
     assert done.returncode == 2
-    assert done.stderr == f"redraft-engine: --cache-dir {tmp_path}/file: File exists; give a folder\n"
+    assert (
+        done.stderr
+        == f"redraft-engine: --cache-dir {tmp_path}/file: File exists; give a folder to write to\n"
+    )
 
 
 def test_prefixes_outlive_the_process_in_a_cache_folder(launch: Callable, tmp_path: Path) -> None:

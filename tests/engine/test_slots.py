@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.errors import DecodeFailed
+from engine.errors import DecodeFailed, EngineError
 from engine.fake_model import FakeModel
 from engine.language_model import LanguageModel
 from engine.model import LlamaModel
@@ -78,6 +78,28 @@ def test_a_request_without_cache_gets_nothing_parked(complete: Callable) -> None
     answer(worker, complete, BEGINNING)
     answer(worker, complete, [9] * 70)
     assert answer(worker, complete, BEGINNING, cache_prompt=False)[1] == 0
+
+
+def test_a_prefix_that_parking_pushes_out_is_still_used(complete: Callable) -> None:
+    """The budget holds one state: the one that is found goes when the slot's own is parked."""
+    worker = worker_for(FakeModel(answer=None), MemoryStore(4 * 110))
+    answer(worker, complete, BEGINNING)
+    answer(worker, complete, [9] * 90)
+    assert answer(worker, complete, [*BEGINNING, 3])[1] == len(BEGINNING)
+
+
+def test_an_erasure_that_leaves_files_says_so(complete: Callable, tmp_path: Path) -> None:
+    model = FakeModel(answer=None)
+    worker = worker_for(model, DiskStore(tmp_path, 2**26, model.facts))
+    answer(worker, complete, BEGINNING)
+    answer(worker, complete, [9] * 70)
+    (path,) = tmp_path.iterdir()
+    path.unlink()
+    path.mkdir()
+    told = do(worker, Erase)
+    assert isinstance(told, EngineError)
+    assert "--cache-dir" in str(told)
+    assert worker.slots[0].cache == []
 
 
 def test_erasing_forgets_what_is_parked_too(complete: Callable) -> None:

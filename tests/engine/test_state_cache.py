@@ -76,8 +76,8 @@ def test_the_least_recently_used_goes_first() -> None:
     states.park(state([3]))
     assert [bool(states.find([n])) for n in (1, 2, 3)] == [True, False, True]
     states.park(state([4], size_bytes=26))
-    assert [bool(states.find([n])) for n in (1, 2, 3, 4)] == [False] * 4
-    assert store.index.used_bytes == 0
+    assert [bool(states.find([n])) for n in (1, 2, 3, 4)] == [True, False, True, False]
+    assert store.index.used_bytes == 20
 
 
 def test_files_outlive_the_process_and_a_damaged_one_is_a_miss(tmp_path: Path) -> None:
@@ -123,6 +123,24 @@ def test_a_full_disk_keeps_nothing_and_fails_nothing(tmp_path: Path, monkeypatch
     states = cache(store)
     states.park(state([1]))
     assert states.find([1]) is None
+
+
+def test_what_cannot_be_read_or_removed_is_a_miss(tmp_path: Path) -> None:
+    """A folder where a file should be: nobody can read or remove it as one."""
+    states = cache(DiskStore(tmp_path, 10**6, FACTS))
+    states.park(state([1]))
+    (path,) = tmp_path.iterdir()
+    path.unlink()
+    path.mkdir()
+    assert states.clear() is False
+    states.park(state([1, 2]))
+    again = cache(DiskStore(tmp_path, 10**6, FACTS))
+    assert (again.find([1, 2]).shared, again.clear(), again.find([1])) == (2, True, None)
+
+
+def test_a_folder_that_cannot_be_written_to_is_refused() -> None:
+    with pytest.raises(OSError):
+        DiskStore(Path("/proc/self"), 10**6, FACTS)
 
 
 prompts = st.lists(st.integers(0, 2), min_size=1, max_size=6)

@@ -4,7 +4,8 @@
 
 writes `recurrent.gguf` (Mamba), `hybrid.gguf` (Jamba: Mamba and attention), `sliding-window.gguf` (Gemma 3,
 32 cells), each with Q8_0 matrices, `float.gguf` (Mamba with F32 ones), whose single rows come from other
-kernels than windows do, and `encoder.gguf` (T5). Their tokens are the 256 bytes and three control tokens.
+kernels than windows do, and two that continue no text: `encoder.gguf` (T5) and `embedding.gguf` (BERT). Their
+tokens are the 256 bytes and three control tokens.
 """
 
 import sys
@@ -143,11 +144,47 @@ def write_sliding_window(path: Path) -> None:
     model.close()
 
 
+def write_encoder(path: Path) -> None:
+    model = TinyModel(path, "t5encoder", 1, heads=2)
+    model.writer.add_relative_attn_buckets_count(8)
+    model.writer.add_key_length(HEAD)
+    model.writer.add_value_length(HEAD)
+    model.vector("enc.output_norm.weight", WIDTH)
+    model.vector("enc.blk.0.attn_rel_b.weight", 8, 2)
+    for name in ("attn_q", "attn_k", "attn_v", "attn_o"):
+        model.matrix(f"enc.blk.0.{name}", WIDTH, WIDTH)
+    for name in ("attn_norm", "ffn_norm"):
+        model.vector(f"enc.blk.0.{name}.weight", WIDTH)
+    model.feed_forward("enc.blk.0")
+    model.close()
+
+
+def write_embedding(path: Path) -> None:
+    model = TinyModel(path, "bert", 1, heads=2)
+    model.writer.add_layer_norm_eps(1e-5)
+    model.writer.add_causal_attention(False)
+    model.writer.add_token_type_count(2)
+    model.vector("position_embd.weight", 4096, WIDTH)
+    model.vector("token_types.weight", 2, WIDTH)
+    for name in ("token_embd_norm", "blk.0.attn_output_norm", "blk.0.layer_output_norm"):
+        model.vector(f"{name}.weight", WIDTH)
+        model.vector(f"{name}.bias", WIDTH)
+    for name in ("attn_q", "attn_k", "attn_v", "attn_output"):
+        model.matrix(f"blk.0.{name}", WIDTH, WIDTH)
+        model.vector(f"blk.0.{name}.bias", WIDTH)
+    for name, rows, columns in (("up", 2 * WIDTH, WIDTH), ("down", WIDTH, 2 * WIDTH)):
+        model.matrix(f"blk.0.ffn_{name}", rows, columns)
+        model.vector(f"blk.0.ffn_{name}.bias", rows)
+    model.close()
+
+
 def write_all(folder: Path) -> None:
     write_recurrent(folder / "recurrent.gguf")
     write_recurrent(folder / "float.gguf", float_weights=True)
     write_hybrid(folder / "hybrid.gguf")
     write_sliding_window(folder / "sliding-window.gguf")
+    write_encoder(folder / "encoder.gguf")
+    write_embedding(folder / "embedding.gguf")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,9 @@
-from judge import JudgeError, PolicyError
+import pytest
+
+from judge import BaselineError, IncomparableRuns, JudgeError, PolicyError
 
 
-def test_one_except_clause_catches_every_error_of_the_judge() -> None:
-    assert issubclass(PolicyError, JudgeError)
+@pytest.mark.parametrize("kind", [PolicyError, BaselineError, IncomparableRuns])
+def test_one_except_clause_catches_every_error_of_the_judge(kind: type[Exception]) -> None:
+    assert issubclass(kind, JudgeError)
     assert not issubclass(JudgeError, ValueError | OSError)

@@ -3,9 +3,10 @@ from dataclasses import replace
 
 import pytest
 
-from bundles import Attempt, Fact, HeldSpan, Unit
+from bundles import Attempt, Fact, Unit
 from judge import ArmFacts, CanaryCount, Flip, JudgeError
-from judge.evidence import attribute_absence, attribute_evidence
+from judge.evidence import PinnedLines
+from judge.significance import SessionCounts, weigh
 
 STALE = "Bo owns the launch on 12 June."
 LOST_OWNER = "Somebody owns the launch on 15 June."
@@ -149,34 +150,67 @@ def test_run_and_units_must_fit(judged: Callable) -> None:
         judged(arms=("control", "redraft")).assess()
 
 
-@pytest.mark.parametrize(
-    ("evidence", "attribution"),
-    [
-        pytest.param((5, 7), "held", id="inside"),
-        pytest.param((3, 5), "held", id="overlaps-the-start"),
-        pytest.param((0, 4), "decoded", id="ends-where-the-span-starts"),
-        pytest.param((8, 9), "decoded", id="starts-where-the-span-ends"),
-    ],
-)
-def test_a_statement_is_held_where_it_overlaps_a_held_span(
-    attempt: Callable[..., Attempt], evidence: tuple[int, int], attribution: str
+def test_repeats_and_facts_of_one_session_are_one_piece_of_evidence(
+    judged: Callable, unit: Callable[..., Unit]
 ) -> None:
-    held = attempt("u1", "redraft", spans=(HeldSpan(100, 104, 4, 8),))
-    assert attribute_evidence(held, evidence) == attribution
+    """Twelve repeats that all flip are one session that got worse, not p = 1/4096."""
+    units = (unit("u1", session_id="s"), unit("u2", session_id="s"))
+    run = judged({("u1", "redraft"): STALE, ("u2", "redraft"): STALE}, units=units, repeats=12)
+    assessment = run.assess()
+    assert len(assessment.regressions) == 72
+    counts = assessment.sessions["redraft"]
+    assert counts == SessionCounts(sessions=1, worse=1, lost=1, lost_alone=1, units=2)
+    assert weigh(counts, None, 0.95).p_value == 1.0
 
 
-@pytest.mark.parametrize(
-    ("tokens", "sources", "attribution"),
-    [
-        pytest.param((1, 2, 9, 4), (-1, -1, 2, -1), "held", id="first-difference-held"),
-        pytest.param((1, 2, 9, 4), (0, 1, -1, 3), "decoded", id="first-difference-decoded"),
-        pytest.param((1, 2), (0, 1), "decoded", id="stopped-early"),
-        pytest.param((1, 2, 3, 4), (0, 1, 2, 3), "decoded", id="no-difference"),
-        pytest.param((), (), "decoded", id="no-tokens"),
-    ],
-)
-def test_an_absence_is_held_if_the_first_differing_token_was(
-    attempt: Callable[..., Attempt], tokens: tuple[int, ...], sources: tuple[int, ...], attribution: str
+def test_sessions_are_counted_by_who_lost(judged: Callable, unit: Callable[..., Unit]) -> None:
+    texts = {
+        ("a", "redraft"): LOST_OWNER,
+        ("b", "redraft"): LOST_OWNER,
+        ("b", "control"): LOST_OWNER,
+        ("c", "control"): LOST_OWNER,
+        ("d", "plain"): LOST_OWNER,
+        ("e", "plain"): "",
+    }
+    units = tuple(unit(name) for name in "abcdef")
+    assert judged(texts, units=units).assess().sessions["redraft"] == SessionCounts(
+        sessions=5, worse=2, better=2, lost=2, lost_alone=1, spared=1, same=2, units=6
+    )
+
+
+def test_a_session_that_lost_as_much_as_it_gained_is_neither_worse_nor_better(
+    judged: Callable, unit: Callable[..., Unit]
 ) -> None:
-    ours = attempt("u1", "redraft", token_ids=tokens, token_src=sources)
-    assert attribute_absence(ours, attempt("u1", "plain", token_ids=(1, 2, 3, 4))) == attribution
+    units = (unit("u1", session_id="s"), unit("u2", session_id="s"))
+    counts = judged({("u1", "redraft"): LOST_OWNER, ("u2", "plain"): LOST_OWNER}, units=units).assess()
+    assert counts.sessions["redraft"] == SessionCounts(sessions=1, lost=1, lost_alone=1, units=2)
+
+
+def test_advisory_facts_are_no_evidence_in_sessions(judged: Callable, unit: Callable[..., Unit]) -> None:
+    advisory = (Fact("owner", "expect", ("Ava",), severity="advisory"),)
+    run = judged({("u1", "redraft"): LOST_OWNER}, units=(unit("u1", facts=advisory),))
+    assert run.assess().sessions["redraft"] == SessionCounts(units=1)
+    assert run.assess().lost_facts("redraft") == 0
+
+
+def test_a_lost_fact_counts_once_whatever_its_repeats(judged: Callable) -> None:
+    run = judged({("u1", "redraft"): LOST_OWNER, ("u2", "redraft"): STALE}, repeats=3)
+    assert run.assess().lost_facts("redraft") == 4
+    assert run.assess().lost_facts("control") == 0
+
+
+def test_the_same_text_of_other_tokens_is_not_the_same(judged: Callable) -> None:
+    run = judged(repeats=2).replace_attempt(("u1", "redraft", 1), token_ids=(1, 2))
+    assert run.assess().sessions["redraft"].same == 1
+    assert run.assess().sessions["control"].identical
+    assert not replace(run, attempts=run.attempts[1:]).assess().sessions["control"].identical
+
+
+def test_pinned_lines_are_counted_in_finished_attempts(judged: Callable, unit: Callable[..., Unit]) -> None:
+    pinned = unit("u1", pinned=("Ava owns the launch on 15 June.", "Budget: 15"))
+    run = judged(units=(pinned,), repeats=2).replace_attempt(("u1", "redraft", 1), status="error")
+    assert run.assess().pinned == {
+        "plain": PinnedLines(2, 4),
+        "control": PinnedLines(2, 4),
+        "redraft": PinnedLines(1, 2),
+    }

@@ -48,9 +48,28 @@ def test_texts_that_read_alike_become_equal(source: str, text: str) -> None:
 def test_each_character_knows_where_it_came_from() -> None:
     normalized = normalize("Sa\u0303o  ½")
     assert normalized.text == "são 1⁄2"
-    assert normalized.starts == (0, 1, 3, 4, 6, 6, 6)
-    assert normalized.ends == (1, 3, 4, 6, 7, 7, 7)
+    assert [normalized.original(i, i + 1) for i in range(7)] == [
+        (0, 1),
+        (1, 3),
+        (3, 4),
+        (4, 6),
+        (6, 7),
+        (6, 7),
+        (6, 7),
+    ]
     assert [normalized.splits_original(i) for i in range(8)] == [False] * 5 + [True, True, False]
+    assert [normalized.position(i) for i in range(8)] == [0, 1, 1, 2, 3, 3, 4, 7]
+
+
+@pytest.mark.parametrize(
+    ("source", "lined"),
+    [
+        pytest.param("a b\u00a0c\u3000d", "a b c d", id="one-space"),
+        pytest.param("a  b\u00a0 c\td\r\ne", "a\nb\nc\nd\ne", id="more-than-a-space"),
+    ],
+)
+def test_wider_gaps_can_be_told_from_a_space(source: str, lined: str) -> None:
+    assert normalize(source).lined == lined
 
 
 @given(TEXTS)
@@ -73,9 +92,8 @@ def test_pieces_normalise_as_the_whole_text_does(source: str) -> None:
 @given(TEXTS)
 def test_the_map_is_monotone_and_within_the_source(source: str) -> None:
     normalized = normalize(source)
-    assert len(normalized.starts) == len(normalized.ends) == len(normalized.text)
-    assert list(normalized.starts) == sorted(normalized.starts)
-    assert list(normalized.ends) == sorted(normalized.ends)
-    assert all(
-        0 <= start < end <= len(source) for start, end in zip(normalized.starts, normalized.ends, strict=True)
-    )
+    ranges = [normalized.original(i, i + 1) for i in range(len(normalized.text))]
+    assert ranges == sorted(ranges)
+    assert all(0 <= start < end <= len(source) for start, end in ranges)
+    assert all(normalized.position(start) <= i for i, (start, _) in enumerate(ranges))
+    assert normalized.position(len(source)) == len(normalized.text)

@@ -1,16 +1,20 @@
 """Small factories for runs, and a daemon that is scripted instead of generating."""
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
 
 from bundles import Attempt, Bundle, Fact, HeldSpan, Run, Source, Store, Unit, Verdict, bundle_of
 from bundles import Session as UnitSession
-from judge import GatePolicy, judge_attempts
+from judge import GatePolicy, Prompt, judge_attempts
+from judge.fake_ask import FakeAsk
 from replay.client import Client
 from replay.results import summarise
 from replay.stack import Stack, StackOptions, serving
@@ -169,6 +173,100 @@ class ScriptedDaemon:
         return Client("http://daemon", transport=httpx.MockTransport(self.handle))
 
 
+@dataclass(frozen=True)
+class ChatAnswer:
+    """What a chat-completions server sends; `hangs` never sends it."""
+
+    content: str = ""
+    finish_reason: str | None = "stop"
+    refusal: str | None = None
+    status: int = 200
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: bytes | None = None
+    hangs: bool = False
+
+    def payload(self) -> bytes:
+        message = {"role": "assistant", "content": self.content, "refusal": self.refusal}
+        choice = {"index": 0, "message": message, "finish_reason": self.finish_reason}
+        usage = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
+        whole = {"object": "chat.completion", "choices": [choice], "usage": usage}
+        return json.dumps(whole).encode() if self.body is None else self.body
+
+
+Script = Callable[[Prompt, str, int], ChatAnswer | None]
+
+
+class ScriptedJudge:
+    """A chat-completions server on a real socket that judges as the labelled cases say.
+
+    `script` is given each prompt, the good reply and how many requests came before; what it returns is
+    sent instead. `get` are answers to GET, by path.
+    """
+
+    def __init__(self) -> None:
+        self.fake = FakeAsk()
+        self.script: Script = lambda prompt, reply, before: None
+        self.get: dict[str, object] = {}
+        self.requests: list[tuple[dict[str, str], dict[str, Any]]] = []
+        self.over = threading.Event()
+        judge, lock = self, threading.Lock()
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+            disable_nagle_algorithm = True
+
+            def do_GET(self) -> None:
+                found = judge.get.get(self.path)
+                self.answer(404 if found is None else 200, {}, json.dumps(found).encode())
+
+            def do_POST(self) -> None:
+                body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+                with lock:
+                    before = len(judge.requests)
+                    judge.requests.append((dict(self.headers), body))
+                sent = judge.answer(body, before)
+                if sent.hangs:
+                    judge.over.wait()
+                else:
+                    self.answer(sent.status, sent.headers, sent.payload())
+
+            def answer(self, status: int, headers: Mapping[str, str], payload: bytes) -> None:
+                self.send_response(status)
+                for name, value in ({"content-length": str(len(payload))} | dict(headers)).items():
+                    self.send_header(name, value)
+                self.end_headers()
+                self.wfile.write(payload)
+
+            def log_message(self, format: str, *args: object) -> None:
+                pass
+
+        class Server(ThreadingHTTPServer):
+            def handle_error(self, request: object, client_address: object) -> None:
+                pass  # a client that has hung up
+
+        self.server = Server(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_port}"
+
+    def answer(self, body: dict[str, Any], before: int) -> ChatAnswer:
+        system, user = (message["content"] for message in body["messages"])
+        asked = body.get("response_format", {}).get("json_schema", {"name": "extraction", "schema": {}})
+        prompt = Prompt(system, user, asked["name"], asked["schema"], body.get("max_tokens", 0))
+        reply = json.dumps(self.fake.reply(prompt))
+        return self.script(prompt, reply, before) or ChatAnswer(reply)
+
+
+@pytest.fixture
+def judge_server() -> Iterator[ScriptedJudge]:
+    judge = ScriptedJudge()
+    with judge.server as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        yield judge
+        judge.over.set()
+        server.shutdown()
+        thread.join()
+
+
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
     with Store.open(tmp_path / "store.duckdb") as opened:
@@ -193,6 +291,7 @@ class Make:
     sse = staticmethod(sse)
     done = staticmethod(done)
     daemon = ScriptedDaemon
+    chat = ChatAnswer
 
 
 @pytest.fixture(scope="session")

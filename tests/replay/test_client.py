@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from bundles import HeldSpan
 from daemon.wire import DeltaEvent, RefreshRequest, SpanEvent
 from replay.client import Client, events, held_spans
-from replay.errors import ServiceDown, ServiceError, ServiceTimeout
+from replay.errors import ServiceDown, ServiceError, ServiceTimeout, SettingsError
 
 REFRESH = RefreshRequest(tau=3.0, floor=1.0)
 SECTION = "t/d/s"
@@ -63,6 +63,22 @@ def test_utf16_spans_become_code_points(parts: list[str]) -> None:
 def test_a_span_that_cuts_a_character_or_leaves_the_text_is_refused(span: tuple[int, int]) -> None:
     with pytest.raises(ServiceError, match="does not lie on characters"):
         held_spans([SpanEvent(kind="held", old=span, new=(0, 2))], "\U0001f600", "\U0001f600")
+
+
+def test_a_token_goes_into_every_request_and_no_message() -> None:
+    seen: list[str | None] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        seen.append(request.headers.get("authorization"))
+        return httpx.Response(401, json={"error": "unauthorized"})
+
+    client = Client("http://daemon", token="secret", transport=httpx.MockTransport(answer))
+    with pytest.raises(ServiceError, match="401") as raised:
+        client.health()
+    assert seen == ["Bearer secret"]
+    assert "secret" not in str(raised.value)
+    with pytest.raises(SettingsError, match="printable ASCII"):
+        Client("http://daemon", token="se\ncret")
 
 
 def test_refresh_gives_text_spans_and_figures(make: Any) -> None:

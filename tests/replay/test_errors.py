@@ -14,4 +14,5 @@ def test_every_error_is_a_replay_error_with_an_exit_code_of_the_documented_ones(
         "ServiceError": 4,
         "ServiceTimeout": 4,
         "ServiceDown": 4,
+        "JudgeUnfit": 4,
     }

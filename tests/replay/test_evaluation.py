@@ -8,7 +8,7 @@ import pytest
 from bundles import Attempt, Store
 from replay.client import Client
 from replay.errors import NotComparable, ServiceDown
-from replay.evaluation import Console, drive, judge_run
+from replay.evaluation import Console, drive, judge_run, store_claims
 from replay.runs import provenance_of
 from replay.stack import Service, Stack, StackOptions
 
@@ -58,6 +58,23 @@ def test_a_run_is_announced_driven_and_finished(make: Any, store: Store, service
     verdicts = judge_run(store, stored)
     assert len(verdicts) == 16
     assert set(store.verdicts(run.run_id)) == set(verdicts)
+
+
+def test_verdicts_on_facts_and_on_claims_replace_only_their_own_kind(make: Any, store: Store) -> None:
+    evaluated = make.evaluated()
+    evaluated.stored(store)
+    judge_run(store, evaluated.run)
+    claims = [
+        replace(verdict, judge="claims:big", fact_id="claims/lost_facts")
+        for verdict in evaluated.verdicts()
+        if verdict.fact_id == "new"
+    ]
+    store_claims(store, evaluated.run, claims)
+    store_claims(store, evaluated.run, claims[1:])
+    judge_run(store, evaluated.run)
+    assert sorted(store.verdicts(evaluated.run.run_id), key=str) == sorted(
+        [*evaluated.verdicts(), *claims[1:]], key=str
+    )
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, ServiceDown])

@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from judge import GatePolicy
+from judge import JUDGE, JUDGE_VERSION, GatePolicy
 from replay.errors import SettingsError
 from replay.results import summarise
 
@@ -21,7 +21,7 @@ def test_a_clean_run_passes_with_its_figures(make: Any) -> None:
     assert summary.arms["plain"].held == 0.0
     assert summary.flips == ()
     assert summary.comparability["model_fingerprint"] == "f"
-    assert summary.comparability["judge"] == "fact-matcher/1"
+    assert summary.comparability["judge"] == f"{JUDGE}/{JUDGE_VERSION}"
 
 
 def test_a_lost_fact_is_a_regression_with_both_texts(make: Any) -> None:

@@ -1,6 +1,7 @@
 import os
 import signal
 import socket
+from dataclasses import replace
 from pathlib import Path
 
 import httpx
@@ -16,9 +17,11 @@ def silent(line: str) -> None:
     pass
 
 
-def test_children_serve_while_needed_and_are_gone_afterwards() -> None:
+def test_children_serve_while_needed_and_are_gone_afterwards(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REDRAFTD_RECORD", "/nowhere/prod")  # that is for services which are to be recorded
     with serving(FAKE, silent, silent) as stack:
-        assert httpx.get(f"{stack.url}/healthz").json()["status"] == "ok"
+        health = httpx.get(f"{stack.url}/healthz").json()
+        assert (health["status"], health["recorder"]) == ("ok", "off")
         stack.check()
         pids = stack.engine.pid, stack.daemon.pid
     for pid in pids:
@@ -50,6 +53,20 @@ def test_a_lost_service_is_explained_by_the_child_that_died() -> None:
 def children_running(module: str) -> set[int]:
     children = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").read_text().split()
     return {int(pid) for pid in children if module in Path(f"/proc/{pid}/cmdline").read_text()}
+
+
+def test_what_the_daemon_says_of_its_journal_is_said(tmp_path: Path) -> None:
+    folder = tmp_path / "prod.journal"
+    said: list[str] = []
+    folder.mkdir()
+    (folder / "mark").write_bytes(b"none")
+    recording = replace(FAKE, record=tmp_path / "prod", record_tenants="a,b")
+    with serving(recording, said.append, silent) as stack:
+        assert httpx.get(f"{stack.url}/healthz").json()["recorder"] == "up"
+        with pytest.raises(SettingsError, match="in use by process"), serving(recording, said.append, silent):
+            pass
+    (mended,) = (line for line in said if "loading" not in line)
+    assert mended.startswith(f"redraftd: {folder}/mark: missing")
 
 
 def test_a_port_in_use_is_a_setting_to_mend() -> None:

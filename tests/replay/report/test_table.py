@@ -3,6 +3,7 @@ from typing import Any
 
 import pytest
 
+from judge import GatePolicy
 from replay.report.table import one_line, render_table, render_verdict
 
 
@@ -51,6 +52,25 @@ def test_categories_show_where_there_are_several(make: Any) -> None:
     table = render_table(replace(evaluated, units=units, run=make.run(units)).summary())
     assert "\\x1brename" in table
     assert "\x1b" not in table
+
+
+def test_sessions_are_summed_up_in_a_line_for_each_arm(make: Any) -> None:
+    lines = render_table(make.evaluated(6).summary()).splitlines()
+    assert "redraft: identical to plain in 6 of 6 units: nothing can be lost" in lines
+    lost = make.evaluated(6).changed("u1", "redraft", text="Bo owns it.", token_ids=(1,))
+    line = next(line for line in render_table(lost.summary()).splitlines() if line.startswith("redraft: "))
+    assert line == "redraft: facts lost in 1 of 6 sessions (<1% to 64%), 1 worse and 0 better (p = 1)"
+    (needed,) = (
+        line
+        for line in render_table(lost.summary(GatePolicy(margin=0.05))).splitlines()
+        if line.startswith("redraft: ")
+    )
+    assert "(p = 1); against the control -25.7 to +58.2 points, some " in needed
+    assert needed.endswith(" more sessions would tell")
+    silent = replace(make.unit("u0"), facts=(), canary=False)
+    nothing = replace(make.evaluated(1), units=(silent,), run=make.run([silent]))
+    nothing = nothing.changed("u0", "redraft", text="Other.", token_ids=(1,))
+    assert "redraft: no session that could show a loss" in render_table(nothing.summary()).splitlines()
 
 
 def test_verdict_gives_its_reasons(make: Any) -> None:

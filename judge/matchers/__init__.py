@@ -1,0 +1,1 @@
+"""Where a text states what a fact speaks of: one module a kind of matcher, and how it is stated."""

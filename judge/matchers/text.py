@@ -1,0 +1,144 @@
+"""Where a text has a value in its own words.
+
+Invariant: a place is a range of the original text (code points, end exclusive) that never cuts a word, a
+number or an original character in two; places come first to last.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from functools import lru_cache
+
+from judge.normalize import Normalized, Range, normalize
+
+# Scripts that write words without spaces between them, or with particles attached, by Unicode name.
+_SPACELESS = ("CJK", "IDEOGRAPHIC", "HIRAGANA", "BOPOMOFO", "HANGUL", "THAI", "LAO", "KHMER", "MYANMAR")
+# An apostrophe that only leans a clitic on a word: Ava's, she'll, l'eau. The one of can't is not among them.
+_CLITIC = re.compile(r"'(?=(?:s|d|m|ll|re|ve)\b)|(?<=\b[cdjlmnst])'|(?<=\bqu)'")
+_STOPS = frozenset(".,;:!?)")
+_TRADE_MARK = re.compile("[™℠]")  # normalised, they are letters
+# Tokens of a shape as `_shape` draws it: l letter, n digit, k katakana, h other spaceless letter.
+_TOKEN = re.compile(
+    r"""
+      k+
+    | (?: (?<![lnkh)\]%$°-]) - (?=\$?\.?n) \$? )?  # a minus sign, not the dash of F-15 or 10%-15%
+      (?: (?<![lnkh.)]) \. (?=n) )?                # .15
+      (?: n{1,3} (?:\ nnn)+ (?!n) [ln]*            # 1 500
+        | n+ (?:-n+){2,} [ln]*                     # 2026-03-15
+        | [ln]+ )
+      (?: (?<=n)[.,:/](?=n) [ln]+                  # 15.0  1,500  15:30  15/16
+        | ' [ln]+                                  # can't  1'500
+        | _+ [ln]+ )*                              # snake_case
+    """,
+    re.VERBOSE,
+)
+
+
+def find_text(value: str, text: str) -> Iterator[Range]:
+    """Where the text has the value as whole words and numbers, both normalised.
+
+    A word is a run of letters, digits and inner underscores: `Ava` is not in `available`, `AvaBot` or
+    `Ava_2`, nor `15` in `v15`, `15th` or `15ms`. Hyphens, dots and slashes part words (`Ava-led`,
+    `requests.get`), and so does the apostrophe of `Ava's` or `l'eau`, but not that of `can't` or `O'Neil`.
+    A number goes on over `.` `,` `'` `:` `/` between two digits, over a single space before groups of three
+    digits and over the hyphens of three or more groups, and a minus or leading point is part of it: `15`
+    is not in `15.0`, `1,500`, `15 000`, `15:30`, `15/16`, `2026-03-15`, `-15`, `-$15` or `.15`. It ends at
+    anything else: `15` is in `15.`, `(15)`, `$15`, `15%`, `15-year` and, as one end of a range, `10-15`.
+    In scripts without spaces only numerals (`十` in `二十`, `15` in `15万`) and runs of katakana hold
+    together.
+    """
+    wanted, wanted_lined, wanted_inner = _value(value.strip())
+    searched = normalize(text)
+    size = len(wanted)
+    start = searched.text.find(wanted) if size else -1
+    while start >= 0:
+        end = start + size
+        apart = _stands_apart(searched.lined, start, end, wanted_lined)
+        if (
+            (apart or _inner(searched, start, end) == wanted_inner)
+            and not searched.splits_original(start)
+            and not searched.splits_original(end)
+        ):
+            yield searched.original(start, end)
+        start = searched.text.find(wanted, start + 1)
+
+
+@lru_cache(maxsize=4096)
+def _value(value: str) -> tuple[str, str, bytes]:
+    normalized = normalize(value)
+    return normalized.text, normalized.lined, _inner(normalized, 0, len(normalized.text))
+
+
+def _stands_apart(lined: str, start: int, end: int, wanted: str) -> bool:
+    """Whether gaps part the very characters of the value from all others: a quick yes in most cases."""
+    before, after = lined[max(0, start - 2) : start], lined[end : end + 2]
+    if after[:1] in _STOPS:
+        after = after[1:]
+    gaps = (before == "" or before[-1] in " \n") and (after == "" or after[0] in " \n")
+    return (
+        gaps
+        and not before[:1].isnumeric()
+        and not lined[end + 1 : end + 2].isnumeric()
+        and lined[start:end] == wanted
+    )
+
+
+def _inner(normalized: Normalized, start: int, end: int) -> bytes:
+    """For each position from start to end, both included, whether a token spans it (0, 1)."""
+    left, right = start, end
+    while left > 0 and _may_be_inner(normalized.lined, left - 1):
+        left -= 1
+    while right < len(normalized.lined) and _may_be_inner(normalized.lined, right):
+        right += 1
+    inner = bytearray(right + 1 - left)
+    for token in _TOKEN.finditer(_shape(normalized, left, right)):
+        first, last = token.span()
+        inner[first + 1 : last] = b"\1" * (last - first - 1)
+    return bytes(inner[start - left : end + 1 - left])
+
+
+def _may_be_inner(lined: str, position: int) -> bool:
+    """Whether a token may hold this character: no gap, but a single space between two digits."""
+    char = lined[position]
+    if char not in " \n":
+        return True
+    return (
+        char == " "
+        and lined[position - 1 : position].isnumeric()
+        and lined[position + 1 : position + 2].isnumeric()
+    )
+
+
+def _shape(normalized: Normalized, left: int, right: int) -> str:
+    """The text from left to right, with each character replaced by its kind, for `_TOKEN` to cut."""
+    chars = normalized.lined[left:right]
+    if "'" in chars:
+        chars = _CLITIC.sub('"', chars)
+    shape = chars.translate(_KINDS)
+    for mark in _TRADE_MARK.finditer(normalized.source) if "tm" in chars or "sm" in chars else ():
+        place = normalized.position(mark.start()) - left
+        if 0 <= place < len(shape):
+            shape = f"{shape[:place]}™™{shape[place + 2 :]}"
+    return shape
+
+
+class _Kinds(dict[int, str]):
+    """Each character's kind, worked out when it is first met."""
+
+    def __missing__(self, key: int) -> str:
+        kind = self[key] = _kind(chr(key))
+        return kind
+
+
+def _kind(char: str) -> str:
+    if char.isnumeric():
+        return "n"
+    if char.isalpha() or unicodedata.category(char).startswith("M"):
+        name = unicodedata.name(char, "")
+        return "k" if name.startswith("KATAKANA") else "h" if name.startswith(_SPACELESS) else "l"
+    if unicodedata.category(char) == "Sc":
+        return "$"
+    return {"٫": ".", "٬": ",", "⁄": "/"}.get(char, char)
+
+
+_KINDS = _Kinds()

@@ -1,0 +1,16 @@
+from judge.matchers.words import forms, places_of, words_in, words_of
+
+
+def test_words_are_runs_of_small_letters() -> None:
+    assert words_of("one two-three 4four isn't") == {"one", "two", "three", "four", "isn", "t"}
+    assert words_in("one two-one") == ["one", "two", "one"]
+
+
+def test_places_are_those_of_whole_words_in_order() -> None:
+    text = "nine to one, bone, one_a, ones and one"
+    assert list(places_of(text, {"one", "nine"})) == [(0, 4), (8, 11), (35, 38)]
+
+
+def test_forms_of_a_stem() -> None:
+    assert {"change", "changes", "changed", "changing"} <= forms("chang")
+    assert {"deny", "denies", "denied", "denying"} <= forms("den")
