@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: setup demo test check format clean
+.PHONY: setup demo test torture check format clean
 
 setup: .venv/.ready
 
@@ -17,6 +17,10 @@ demo: setup
 
 test: setup
 	$(BIN)/pytest
+
+# Kill points by the thousand over everything that writes to disk; tests run a few of them.
+torture: setup
+	$(BIN)/python tests/bundles/torture.py --points 1050
 
 check: setup
 	$(BIN)/ruff format --check .
