@@ -81,8 +81,8 @@ class RefreshRequest(_Body):
     `tau` and `floor` (nats), `rule` and `p_cut` apply in tolerant mode; without a floor it is 1, or tau where
     that is less. `draft_sources` is the engine's; with `baseline` it makes plain generation draft from
     the new context (`lookup`) or a smaller model. `patch` puts the edit's new values into the draft,
-    `guard` keeps tolerance off what the edit removed. `return_tokens` adds token ids and their sources to
-    `done`.
+    `guard` keeps tolerance off what the edit removed, and off the whole draft where it has no place for what
+    the edit brought. `return_tokens` adds token ids and their sources to `done`.
     """
 
     base_revision: int | None = None
@@ -215,7 +215,7 @@ class DoneEvent(_Answer):
 
     `tokens` are the emitted ones, `prompt_tokens` those of the prompt that had to be computed and
     `total_tokens` the whole prompt and answer. `strict_tokens` of the draft were guarded: held on an
-    exact match only, as the edit removed the word that they belong to. `stop_type` is the engine's.
+    exact match only. `stop_type` is the engine's.
     """
 
     revision: int

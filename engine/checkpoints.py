@@ -22,9 +22,9 @@ class ForwardOnly(LanguageModel, Protocol):
         """What of a sequence cannot be rolled back."""
 
     def return_to(self, slot: int, data: bytes, length: int) -> int:
-        """Go back to where this sequence had `length` tokens and this was its `checkpoint`; how many are left.
+        """Go back to where this sequence had `length` tokens and this was its `checkpoint`.
 
-        None are where that fails. Raises DecodeFailed where the sequence cannot even be emptied.
+        How many are left: none where that fails. Raises DecodeFailed where it cannot be emptied either.
         """
 
 

@@ -231,7 +231,7 @@ class LlamaModel:
         if not llama_cpp.llama_memory_seq_rm(self._memory, slot, length, -1):
             return False
         first = llama_cpp.llama_memory_seq_pos_min(self._memory, slot)
-        return self._window == 0 or 0 <= first <= max(0, length - self._window)
+        return self._window == 0 or bool(0 <= first <= max(0, length - self._window))
 
     def sampler(self, sampling: Sampling) -> LlamaSampler:
         """See `LanguageModel`."""

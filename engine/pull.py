@@ -112,7 +112,10 @@ def _megabytes(path: Path) -> str:
 
 
 def main() -> None:
-    """Print the default model's path, fetching it first if need be."""
+    """Print the default model's path, fetching it first if need be, but not with `--where`."""
+    if sys.argv[1:] == ["--where"]:
+        print(cache_folder() / NAME)
+        return
     try:
         print(default_model(lambda line: print(line, file=sys.stderr, flush=True)))
     except EngineError as error:

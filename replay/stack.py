@@ -46,6 +46,7 @@ class StackOptions:
     ctx: int | None = None
     threads: int | None = None
     kv: str | None = None
+    gpu_layers: int | None = None
     verbose: bool = False
     record: Path | None = None
     record_tenants: str | None = None
@@ -57,6 +58,7 @@ class StackOptions:
             "--ctx": self.ctx,
             "--threads": self.threads,
             "--kv": self.kv,
+            "--gpu-layers": self.gpu_layers,
             "--fake-pass-ms": self.fake_pass_ms,
         }
         flags = {"--fake-model": self.fake_pass_ms is not None, "--verbose": self.verbose}
@@ -180,7 +182,8 @@ class Stack:
 def serving(options: StackOptions, say: Say, log: Say) -> Iterator[Stack]:
     """Starts both, waits until they are ready, and stops both at the end, the daemon first.
 
-    The default model is fetched where none is named. What the daemon says of its journal is said.
+    The default model is fetched where none is named. What the daemon says of its journal is said, and what
+    the engine warns of.
     """
 
     def told(line: str) -> None:
@@ -189,10 +192,13 @@ def serving(options: StackOptions, say: Say, log: Say) -> Iterator[Stack]:
         else:
             say(line)
 
+    def warned(line: str) -> None:
+        (say if line.startswith("redraft-engine: warning: ") else log)(line)
+
     if options.model is None and options.fake_pass_ms is None:
         options = replace(options, model=pull_model(say))
     with ExitStack() as children:
-        engine = Child("engine.main", "redraft-engine", options.engine_arguments(), log)
+        engine = Child("engine.main", "redraft-engine", options.engine_arguments(), warned)
         children.callback(engine.stop)
         engine_url = engine.url()
         daemon = Child("daemon.main", "redraftd", options.daemon_arguments(engine_url), told)

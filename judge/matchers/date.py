@@ -121,13 +121,15 @@ def dates(text: str) -> tuple[Date, ...]:
     """All dates of the text, in order."""
     normalized = normalize(text)
     view = normalized.lined
-    found = sorted(_named(normalized), key=lambda date: date.start)
-    taken = [(date.start, date.end) for date in found]
-    for other in (*_numeric(view), *_decades(view)):
-        if not any(start < other.end and other.start < end for start, end in taken):
-            found.append(other)
-            taken.append((other.start, other.end))
-    return tuple(_with_weekdays(sorted(found, key=lambda date: date.start), view))
+    found: list[Date] = []
+    for date in sorted((*_named(normalized), *_numeric(view), *_decades(view)), key=_longest_first):
+        if not found or date.start >= found[-1].end:
+            found.append(date)
+    return tuple(_with_weekdays(found, view))
+
+
+def _longest_first(date: Date) -> tuple[int, int]:
+    return date.start, -date.end
 
 
 def _named(normalized: Normalized) -> Iterator[Date]:

@@ -5,6 +5,7 @@ Invariant: digits of a name, version, date, time or code are no quantity, nor is
 
 import re
 import unicodedata
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import pairwise
@@ -92,7 +93,8 @@ class _Reader:
     def __init__(self, normalized: Normalized, days: Sequence[Date]) -> None:
         self.normalized = normalized
         self.view = plain_digits(normalized)
-        self._days = [(day.start, day.end) for day in days if day.month or day.decades or day.weekday]
+        said = [day for day in days if day.month or day.decades or day.weekday]
+        self._days = [day.start for day in said], [day.end for day in said]
 
     def in_digits(self) -> Iterator[Quantity]:
         item = 0  # of a numbered list
@@ -120,11 +122,8 @@ class _Reader:
         if (not currency and self._is_name(head, start)) or self._is_version(head):
             return None
         if view[end : end + 1] in _ORDINAL_STARTS and (ordinal := _ORDINAL.match(view, end)):
-            return (
-                None
-                if _LONGER.match(view, ordinal.end())
-                else Quantity(start, ordinal.end(), amount, amount, ordinal=True)
-            )
+            whole = not _LONGER.match(view, ordinal.end())
+            return Quantity(start, ordinal.end(), amount, amount, ordinal=True) if whole else None
         if view[end : end + 1] not in ("\n", ".", ",", ""):
             amount, end = extended(view, amount, end)
         found = self._measured(head, end, sign * amount, currency)
@@ -134,13 +133,12 @@ class _Reader:
 
     def _is_time(self, start: int, end: int) -> bool:
         """Whether the amount belongs to a date or is the time of a day."""
-        for first, last in self._days:
-            if first < end and start < last:
-                return True
-        return (
-            self.view[end : end + 2].strip(" ")[:1] in _CLOCK_STARTS
-            and _CLOCK.match(self.view, end) is not None
-        )
+        starts, ends = self._days
+        at = bisect_left(starts, end) - 1
+        if at >= 0 and ends[at] > start:
+            return True
+        following = self.view[end : end + 2].strip(" ")[:1]
+        return following in _CLOCK_STARTS and _CLOCK.match(self.view, end) is not None
 
     def _is_marker(self, start: int, end: int) -> bool:
         """Whether the digits number an item of a list."""

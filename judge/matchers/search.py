@@ -75,7 +75,10 @@ def _places(condition: Condition, text: str, accepted: Collection[Standing]) -> 
     """All places that the condition rests on, first to last; none where it is not fulfilled."""
     match condition.matcher:
         case "near":
-            return sorted(find_near(text, [_places(part, text, accepted) for part in _together(condition)]))
+            parts = list(_together(condition))
+            if not all(fulfils(part, text, accepted).holds for part in parts):
+                return []
+            return sorted(find_near(text, [_places(part, text, accepted) for part in parts]))
         case "count":
             return _apart(sorted({p for part in parts_of(condition) for p in _places(part, text, accepted)}))
         case "all":

@@ -15,6 +15,7 @@ from judge.normalize import Normalized, Range, normalize
 _SPACELESS = ("CJK", "IDEOGRAPHIC", "HIRAGANA", "BOPOMOFO", "HANGUL", "THAI", "LAO", "KHMER", "MYANMAR")
 # An apostrophe that only leans a clitic on a word: Ava's, she'll, l'eau. The one of can't is not among them.
 _CLITIC = re.compile(r"'(?=(?:s|d|m|ll|re|ve)\b)|(?<=\b[cdjlmnst])'|(?<=\bqu)'")
+_LONGEST = 200  # no token is longer, so what stands further away says nothing of a place
 _STOPS = frozenset(".,;:!?)")
 _TRADE_MARK = re.compile("[™℠]")  # normalised, they are letters
 # Tokens of a shape as `_shape` draws it: l letter, n digit, k katakana, h other spaceless letter.
@@ -86,9 +87,10 @@ def _stands_apart(lined: str, start: int, end: int, wanted: str) -> bool:
 def _inner(normalized: Normalized, start: int, end: int) -> bytes:
     """For each position from start to end, both included, whether a token spans it (0, 1)."""
     left, right = start, end
-    while left > 0 and _may_be_inner(normalized.lined, left - 1):
+    first, last = max(0, start - _LONGEST), min(end + _LONGEST, len(normalized.lined))
+    while left > first and _may_be_inner(normalized.lined, left - 1):
         left -= 1
-    while right < len(normalized.lined) and _may_be_inner(normalized.lined, right):
+    while right < last and _may_be_inner(normalized.lined, right):
         right += 1
     inner = bytearray(right + 1 - left)
     for token in _TOKEN.finditer(_shape(normalized, left, right)):
@@ -98,15 +100,13 @@ def _inner(normalized: Normalized, start: int, end: int) -> bytes:
 
 
 def _may_be_inner(lined: str, position: int) -> bool:
-    """Whether a token may hold this character: no gap, but a single space between two digits."""
+    """Whether a token may hold this character: no gap, but a single space before a group of three digits."""
     char = lined[position]
     if char not in " \n":
         return True
-    return (
-        char == " "
-        and lined[position - 1 : position].isnumeric()
-        and lined[position + 1 : position + 2].isnumeric()
-    )
+    group = lined[position + 1 : position + 5]
+    is_group = group[:3].isnumeric() and len(group) > 2 and not group[3:].isnumeric()
+    return char == " " and is_group and lined[position - 1 : position].isnumeric()
 
 
 def _shape(normalized: Normalized, left: int, right: int) -> str:

@@ -9,6 +9,7 @@ from replay.cli.bundles import bundles
 from replay.cli.calibrate import calibrate
 from replay.cli.canary import canary
 from replay.cli.data import export, import_
+from replay.cli.doctor import doctor
 from replay.cli.evaluate import gate, judge, replay, report, run
 from replay.cli.power import power
 from replay.cli.serve import model, serve
@@ -39,6 +40,7 @@ for command in (
     canary,
     suite,
     model,
+    doctor,
 ):
     commands.add_command(command)
 

@@ -20,6 +20,7 @@ engine_options = options(
         "--threads", type=click.IntRange(min=1), help="Threads of the engine.  [default: all cores]"
     ),
     click.option("--kv", type=click.Choice(["bf16", "f16"]), help="Type of the KV cache.  [default: bf16]"),
+    click.option("--gpu-layers", type=click.IntRange(min=0), help="Layers to put onto a GPU.  [default: 0]"),
     click.option(
         "--fake-pass-ms", type=click.IntRange(min=0), hidden=True, help="Scripted tokens, no model."
     ),

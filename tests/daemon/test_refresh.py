@@ -213,6 +213,17 @@ async def test_the_edit_is_put_into_the_draft_and_kept_off_tolerance(
     assert (done.patched_tokens, done.strict_tokens) == (int("4" in draft), len(strict))
 
 
+@pytest.mark.parametrize("guard", [True, False])
+async def test_what_has_no_place_in_the_draft_keeps_tolerance_off_all_of_it(make_stack, guard: bool) -> None:
+    stack = await make_stack(answer="It is 4.")
+    await stack.open(sources=OFFER, derived="It is cheap.")
+    done = (await stack.refresh(sources=CHANGED, mode="tolerant", guard=guard))[-1]
+    sent = stack.engine.requests[0]["redraft_stabilize"]
+    tokens = len(sent["old_output"])
+    assert sent["strict"] == ([[0, tokens]] if guard else [])
+    assert done.strict_tokens == (tokens if guard else 0)
+
+
 async def test_an_edit_applied_before_the_refresh_counts_too(make_stack) -> None:
     stack = await make_stack(answer="The price is 4.")
     await stack.open(sources=OFFER, derived="The price is 3.")

@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from engine.config import EngineConfig
-from engine.main import bind, describe, prepare
+from engine.main import bind, describe, load, prepare
 from engine.model import LlamaModel
 from engine.wire import Rule
 
@@ -74,6 +74,7 @@ def test_a_host_that_is_none_is_one_line_and_exit_2() -> None:
         ["--kv", "q4"],
         ["--slot-save-path", "/nowhere"],
         ["--cache-ram", "-1"],
+        ["--gpu-layers", "-1"],
         ["--frobnicate"],
     ],
     ids=lambda arguments: arguments[0],
@@ -137,6 +138,48 @@ def test_a_draft_model_is_loaded_checked_and_published(
     assert (facts.draft_sources, facts.draft_model) == (["stale", "lookup", "model"], "2-layers")
     assert facts.deterministic
     assert len([*(tmp_path / "redraft" / "calibration").iterdir()]) == 2
+
+
+def test_a_model_that_cannot_roll_back_is_served_like_any_other(launch: Callable, tiny_models: Path) -> None:
+    engine = launch("engine.main", "--model", str(tiny_models / "recurrent.gguf"), "--ctx", "640")
+    with httpx.Client(base_url=engine.url, timeout=20) as client:
+        facts = client.get("/props").json()["redraft"]
+        assert (facts["deterministic"], facts["exact_width"]) == (True, 128)
+        prompt = {"prompt": list(range(3, 250)), "n_predict": 40, "return_tokens": True}
+        plain = client.post("/completion", json=prompt).json()["tokens"]
+        draft = [*plain[:20], 7, *plain[21:]]
+        body = {"old_output": draft, "tau": 0, "algorithm": "anchor"}
+        result = client.post("/completion", json={**prompt, "redraft_stabilize": body}).json()
+    assert result["tokens"] == plain
+    assert result["redraft_wasted_rows"] > 0
+    assert result["timings"]["cache_n"] == 246
+
+
+def test_layers_for_a_gpu_that_cannot_be_used_are_one_line(
+    tiny_models: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("engine.main.supports_gpu", lambda: False)
+    monkeypatch.setattr("engine.model.supports_gpu", lambda: False)
+    config = EngineConfig(model=tiny_models / "recurrent.gguf", ctx=64, gpu_layers=9)
+    model = load(config)
+    told = capsys.readouterr().err
+    assert told.startswith(
+        "warning: --gpu-layers is without effect: this llama.cpp was built for the CPU alone"
+    )
+    assert told.count("\n") == 1
+    assert "GPU" not in model.facts.build_info
+    load(config.model_copy(update={"gpu_layers": 0}))
+    assert capsys.readouterr().err == ""
+
+
+def test_layers_on_a_gpu_make_another_engine_of_it(
+    tiny_models: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was measured or saved without them is not taken for what it is with them."""
+    monkeypatch.setattr("engine.main.supports_gpu", lambda: True)
+    monkeypatch.setattr("engine.model.supports_gpu", lambda: True)
+    model = load(EngineConfig(model=tiny_models / "recurrent.gguf", ctx=64, gpu_layers=9))
+    assert model.facts.build_info.endswith(", 9 layers on GPU")
 
 
 def test_a_draft_model_with_another_tokenizer_is_one_line_and_exit_2(

@@ -141,6 +141,40 @@ def test_a_refused_roll_back_never_spoils_an_answer(
     assert refused
 
 
+def test_whatever_was_rolled_back_or_restored_rows_are_those_of_a_fresh_sequence(
+    model: LanguageModel,
+) -> None:
+    random = np.random.default_rng(5)
+    worker_for(model)
+    text: list[int] = []
+    saved = [(model.state(0), text)]
+    checked = cut_short = 0
+    while checked < 8:
+        tokens = random.integers(3, 259, int(random.choice([1, 1, 2, 9, 40]))).tolist()
+        if len(text) + len(tokens) > 300:
+            model.truncate(0, 0)
+            text = []
+        (rows,) = model.decode([Part(0, tokens, len(tokens))])
+        rows, text = rows.copy(), text + tokens
+        if random.random() < 0.25:
+            model.truncate(1, 0)
+            fresh = [model.decode([Part(1, text[n : n + 100], len(text[n : n + 100]))])[0].copy()
+                     for n in range(0, len(text), 100)]  # fmt: skip
+            assert np.array_equal(np.concatenate(fresh)[-len(rows) :], rows)
+            checked += 1
+        if random.random() < 0.5:
+            asked = int(random.integers(max(0, len(text) - 60), len(text) + 1))
+            left = model.truncate(0, asked)
+            cut_short += left < asked
+            text = text[:left]
+        if random.random() < 0.2:
+            saved.append((model.state(0), text))
+        elif random.random() < 0.2:
+            state, text = saved[int(random.integers(len(saved)))]
+            model.set_state(0, state, len(text))
+    assert cut_short
+
+
 def test_what_slid_out_of_the_window_is_there_after_a_roll_back(tiny_models: Path) -> None:
     """A cache that keeps the window's 32 cells alone could not go back by 100."""
     model = opened(tiny_models, "sliding-window")

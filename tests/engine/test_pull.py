@@ -1,4 +1,5 @@
 import hashlib
+import os
 import subprocess
 import sys
 import zipfile
@@ -75,6 +76,18 @@ def test_a_cache_that_cannot_be_written_is_one_line(
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
     with pytest.raises(PullFailed, match=r"default model: .*Not a directory"):
         pull.default_model(lambda _: None)
+
+
+def test_the_command_tells_where_the_model_would_be_without_fetching_it(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "engine.pull", "--where"],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "XDG_CACHE_HOME": str(tmp_path)},
+    )
+    assert (done.stdout, done.stderr) == (f"{tmp_path}/redraft/models/{pull.NAME}\n", "")
+    assert [*tmp_path.iterdir()] == []
 
 
 def test_the_command_prints_the_path_of_the_cached_model(real_model: Path) -> None:

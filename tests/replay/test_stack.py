@@ -166,10 +166,25 @@ def test_pull_that_fails_is_one_line(modules: Path) -> None:
     assert told == []
 
 
+def test_what_the_engine_warns_of_is_said(modules: Path) -> None:
+    (modules / "engine").mkdir()
+    (modules / "engine" / "__init__.py").write_text("")
+    (modules / "engine" / "main.py").write_text(
+        "import sys\n"
+        "for line in ('measuring', 'warning: --gpu-layers is without effect', 'wrong model'):\n"
+        "    print(line, file=sys.stderr, flush=True)\n"
+        "sys.exit(2)\n"
+    )
+    said: list[str] = []
+    with pytest.raises(SettingsError, match="wrong model"), serving(FAKE, said.append, silent):
+        pass
+    assert said == ["redraft-engine: warning: --gpu-layers is without effect"]
+
+
 def test_options_become_command_lines() -> None:
-    options = StackOptions(model=Path("m.gguf"), ctx=99, threads=2, kv="f16", slots=3, port=1)
+    options = StackOptions(model=Path("m.gguf"), ctx=99, threads=2, kv="f16", gpu_layers=5, slots=3, port=1)
     assert " ".join(options.engine_arguments()) == (
-        "--port 0 --slots 3 --watch-stdin --model m.gguf --ctx 99 --threads 2 --kv f16"
+        "--port 0 --slots 3 --watch-stdin --model m.gguf --ctx 99 --threads 2 --kv f16 --gpu-layers 5"
     )
     assert " ".join(options.daemon_arguments("http://e")) == (
         "--engine http://e --host 127.0.0.1 --port 1 --slots 3 --no-auth --watch-stdin"
