@@ -6,7 +6,8 @@ a guarded or patched word is merely held to the exact rule. A word counts as rem
 it out of some place, even if it stands in another: after two owners swap tasks, both names are stale
 where they stood. A value is patched only where it is gone from all that the new answer is written from,
 pinned lines and those that a person wrote into the old one included. Tolerance is for wording, never for
-whether a change shows: where something came that has no place in the stale answer, there is none.
+whether a change shows: where something came that has no place in the stale answer, there is none, and
+there is none for the answer's opening.
 """
 
 import unicodedata
@@ -25,6 +26,8 @@ from daemon.words import STOP_WORDS, Word, values, words
 DIFF_STEPS = 100_000_000
 """Words before times words after, up to which a diff is quick: it holds up everything else meanwhile."""
 LONGEST_PHRASE = 6
+OPENING = 4
+"""Tokens that set an answer's form, such as a list or a sentence, and with it what it can say."""
 _LIST_NUMBER = regex.compile(r"^[ \t]*(\d+)[.)][ \t]", regex.MULTILINE)
 
 
@@ -101,12 +104,14 @@ def have_places(edits: Sequence[Change], stale: str) -> bool:
 
 
 def strict_ranges(draft: OldText, edit: DraftEdit) -> list[tuple[int, int]]:
-    """Draft ranges, end exclusive, of the tokens that touch a stale word; all if something has no place."""
+    """Draft ranges, end exclusive, of the tokens of its opening and of those that touch a stale word; all of
+    its tokens where something has no place in it."""
     text = draft.draft.text
+    _, end = draft.tokens(0, len(text))
     if not edit.has_places:
-        return [draft.tokens(0, len(text))]
-    found = {(word.start, word.stop) for word in words(text) + values(text) if word.key in edit.stale_words}
-    return [draft.tokens(start, stop) for start, stop in sorted(found)]
+        return [(0, end)]
+    stale = [word for word in words(text) + values(text) if word.key in edit.stale_words]
+    return sorted({(0, min(OPENING, end)), *(draft.tokens(word.start, word.stop) for word in stale)})
 
 
 def patched_ranges(draft: OldText) -> list[tuple[int, int]]:

@@ -81,8 +81,8 @@ class RefreshRequest(_Body):
     `tau` and `floor` (nats), `rule` and `p_cut` apply in tolerant mode; without a floor it is 1, or tau where
     that is less. `draft_sources` is the engine's; with `baseline` it makes plain generation draft from
     the new context (`lookup`) or a smaller model. `patch` puts the edit's new values into the draft,
-    `guard` keeps tolerance off what the edit removed, and off the whole draft where it has no place for what
-    the edit brought. `return_tokens` adds token ids and their sources to `done`.
+    `guard` keeps tolerance off the draft's opening and what the edit removed, and off all of it where it has
+    no place for what the edit brought. `return_tokens` adds token ids and their sources to `done`.
     """
 
     base_revision: int | None = None

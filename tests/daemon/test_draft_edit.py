@@ -211,13 +211,19 @@ def test_what_a_person_took_out_is_stale_elsewhere() -> None:
 
 def test_a_range_covers_every_token_of_the_word_and_no_other() -> None:
     pieces = [b"uses", b" Or", b"acle", b",", b" a", b" database"]
-    stale = OldText(PatchedText("uses Oracle, a database"), pieces)
-    assert guarded(stale, "oracle") == [(1, 3)]
+    stale = OldText(PatchedText("The app uses Oracle, a database"), [b"The", b" app", b" ", *pieces])
+    assert guarded(stale, "oracle") == [(0, 4), (4, 6)]
 
 
 def test_part_of_a_longer_word_is_not_guarded() -> None:
-    stale = OldText(PatchedText("1500 or 15"), [b"15", b"00", b" or", b" 15"])
-    assert guarded(stale, "15") == [(3, 4)]
+    stale = OldText(PatchedText("So, 1500 or 15"), [b"So", b",", b" ", b"15", b"00", b" or", b" 15"])
+    assert guarded(stale, "15") == [(0, 4), (6, 7)]
+
+
+@given(st.lists(st.sampled_from([b"so", b" on", b".", "🧂".encode()]), max_size=8))
+def test_the_opening_is_guarded_whatever_is_stale(pieces: list[bytes]) -> None:
+    stale = OldText(PatchedText(b"".join(pieces).decode()), pieces)
+    assert guarded(stale) == [(0, min(4, len(pieces)))]
 
 
 def test_where_tokens_cannot_be_placed_all_are_guarded() -> None:

@@ -190,9 +190,17 @@ OFFER, CHANGED = [[Source(name="offer", text=f"costs {price} euros")] for price 
 @pytest.mark.parametrize(
     ("mode", "switches", "draft", "strict"),
     [
-        pytest.param("tolerant", {}, "It is 4, not three.", [(2, 3), (5, 6)], id="patch and guard"),
-        pytest.param("tolerant", {"patch": False}, "It is 3, not three.", [(2, 3), (5, 6)], id="guard"),
-        pytest.param("tolerant", {"guard": False}, "It is 4, not three.", [(2, 3)], id="patch"),
+        pytest.param(
+            "tolerant", {}, "It is 4, not three.", ["It is 4, not", " 4,", " three."], id="patch and guard"
+        ),
+        pytest.param(
+            "tolerant",
+            {"patch": False},
+            "It is 3, not three.",
+            ["It is 3, not", " 3,", " three."],
+            id="guard",
+        ),
+        pytest.param("tolerant", {"guard": False}, "It is 4, not three.", [" 4,"], id="patch"),
         pytest.param("tolerant", {"patch": False, "guard": False}, "It is 3, not three.", [], id="neither"),
         pytest.param("exact", {}, "It is 4, not three.", [], id="exact"),
         pytest.param("exact", {"patch": False}, "It is 3, not three.", [], id="exact, no patch"),
@@ -207,16 +215,15 @@ async def test_the_edit_is_put_into_the_draft_and_kept_off_tolerance(
     sent = stack.engine.requests[0]["redraft_stabilize"]
     assert sent["old_output"] == stack.engine.tokenize(draft)
     pieces = [stack.engine.pieces[token] for token in sent["old_output"]]
-    assert [b"".join(pieces[a:b]) for a, b in sent.get("strict", [])] == [
-        {2: draft.encode()[5:8], 5: b" three."}[a] for a, _ in strict
-    ]
-    assert (done.patched_tokens, done.strict_tokens) == (int("4" in draft), len(strict))
+    assert [b"".join(pieces[a:b]).decode() for a, b in sent.get("strict", [])] == strict
+    tokens = {index for a, b in sent.get("strict", []) for index in range(a, b)}
+    assert (done.patched_tokens, done.strict_tokens) == (int("4" in draft), len(tokens))
 
 
 @pytest.mark.parametrize("guard", [True, False])
 async def test_what_has_no_place_in_the_draft_keeps_tolerance_off_all_of_it(make_stack, guard: bool) -> None:
     stack = await make_stack(answer="It is 4.")
-    await stack.open(sources=OFFER, derived="It is cheap.")
+    await stack.open(sources=OFFER, derived="It is cheap, all who were there say.")
     done = (await stack.refresh(sources=CHANGED, mode="tolerant", guard=guard))[-1]
     sent = stack.engine.requests[0]["redraft_stabilize"]
     tokens = len(sent["old_output"])
@@ -230,8 +237,7 @@ async def test_an_edit_applied_before_the_refresh_counts_too(make_stack) -> None
     edit = Edit(target="source", source="offer", start=0, end=1, lines=["costs 4 euros"])
     await stack.client.edit("t/d/s", EditsRequest(edits=[edit]))
     first, second = [(await stack.refresh(mode="tolerant"))[-1] for _ in range(2)]
-    assert (first.patched_tokens, first.strict_tokens) == (1, 1)
-    assert (second.patched_tokens, second.strict_tokens) == (0, 0)
+    assert (first.patched_tokens, second.patched_tokens) == (1, 0)
 
 
 async def test_spans_speak_of_the_text_that_the_person_saw(make_stack) -> None:

@@ -259,8 +259,3 @@ def test_the_self_test_sees_what_is_decoded_again() -> None:
     model = CheckpointedModel(Forward(ctx=1024))
     assert exact_width(model) == 16
     assert 1 in pass_costs(model)
-
-
-def test_a_window_must_promise_more_where_it_cannot_be_rolled_back() -> None:
-    assert FIXED_COST.again(7) == 0
-    assert COSTLY.again(7) == COSTLY(8) - COSTLY(1)

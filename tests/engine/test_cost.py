@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.cost import FIXED_COST, MARGIN, STAKE, Ledger, PassCost, best_window, first_window
+from engine.cost import FIXED_COST, MARGIN, STAKE, Ledger, PassCost, best_window, first_window, windows
 from engine.draft import ENDLESS, Offer
 from engine.survival import Survival
 
@@ -59,6 +59,29 @@ def test_windows_complete_blocks_of_rows_or_take_all_tokens() -> None:
         window = best_window(FIXED_COST, [offer(chance, most)], 0, 64, NO_LIMIT)
         assert window is not None
         assert window.size == size
+
+
+@pytest.mark.parametrize("chance", [0.6, 0.8, 0.9, 0.97])
+def test_a_window_that_cannot_be_rolled_back_costs_what_stands_of_it_once_more(chance: float) -> None:
+    free, dear = PassCost(TABLE), PassCost(TABLE, rolls_back=False)
+    assert (free.again(7), dear.again(7)) == (0, dear(8) - dear(1))
+    sizes = [
+        {window.size: window for window in windows(cost, [offer(chance)], 1, 64, NO_LIMIT)}
+        for cost in (free, dear)
+    ]
+    assert sizes[0].keys() == sizes[1].keys()
+    for size, window in sizes[1].items():
+        falls = 1 - chance**size
+        again_ms = window.extra_ms - sizes[0][size].extra_ms
+        assert again_ms == pytest.approx(falls * dear.again(1 + window.expected))
+
+
+def test_where_windows_are_dear_fewer_are_worth_it() -> None:
+    free, dear = (PassCost(TABLE, rolls_back=rolls_back) for rolls_back in (True, False))
+    assert best_window(free, [offer(0.85)], 0, 64, NO_LIMIT)
+    assert not best_window(dear, [offer(0.85)], 0, 64, NO_LIMIT)
+    likely = [best_window(cost, [offer(0.97)], 0, 64, NO_LIMIT) for cost in (free, dear)]
+    assert [window and window.size for window in likely] == [15, 11]
 
 
 def test_tokens_that_cost_something_are_drafted_fewer_at_a_time() -> None:

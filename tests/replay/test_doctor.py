@@ -13,6 +13,7 @@ from bundles import Store
 from engine.wire import EngineFacts
 from replay import doctor
 from replay.doctor import Check, Diagnosis, diagnose
+from replay.errors import ServiceDown
 from replay.stack import StackOptions
 
 FAKE = StackOptions(fake_pass_ms=0)
@@ -56,13 +57,17 @@ def test_a_working_installation_fails_nothing_and_makes_nothing(tmp_path: Path) 
     assert [*tmp_path.iterdir()] == []
 
 
-def test_an_engine_that_does_not_start_is_told_and_stops_no_other_check(tmp_path: Path) -> None:
-    model = tmp_path / "model.gguf"
-    model.write_bytes(b"GGUF and nothing more")
-    diagnosis = diagnose(StackOptions(model=model), tmp_path / "s.duckdb", silent, silent)
-    assert not diagnosis.works
+def test_an_engine_that_does_not_start_is_told_and_stops_no_other_check(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def die(*_: object) -> None:
+        raise ServiceDown("redraft-engine ended with exit code 2: model m.gguf: cannot be loaded")
+
+    monkeypatch.setattr(doctor, "serving", die)
+    diagnosis = diagnose(FAKE, tmp_path / "s.duckdb", silent, silent)
+    assert (diagnosis.works, diagnosis.engine) == (False, None)
     check = found("engine", diagnosis)
-    assert (check.state, "cannot be loaded" in check.found) == ("fail", True)
+    assert (check.state, check.found.endswith("m.gguf: cannot be loaded")) == ("fail", True)
     assert found("store", diagnosis).state == "ok"
 
 
