@@ -11,31 +11,18 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from judge.matchers.units import units_named
-from judge.matchers.words import places_of, words_of
+from judge.matchers.words import listed, places_of, words_of
 from judge.normalize import Normalized, Range, normalize
 
-_MONTHS = [
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-]
-_WEEKDAYS = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
-_DECADES = ["twenties", "thirties", "forties", "fifties", "sixties", "seventies", "eighties", "nineties"]
+_MONTHS = listed("january february march april may june july august september october november december")
+_WEEKDAYS = listed("monday tuesday wednesday thursday friday saturday sunday")
+_DECADES = listed("twenties thirties forties fifties sixties seventies eighties nineties")
 _MONTH_NUMBERS = {name: n for n, full in enumerate(_MONTHS, 1) for name in (full, full[:3])} | {"sept": 9}
 _WEEKDAY_NUMBERS = {
     name: n for n, full in enumerate(_WEEKDAYS, 1) for name in (full, f"{full}s", full[:3])
 } | {"tues": 2, "thur": 4, "thurs": 4}
 # Words with another meaning unless they are written with a capital, and those that have one even then.
-_NEED_CAPITAL = frozenset(["may", "march", "mar", "dec", "jan", "mon", "wed", "fri", "sat", "sun"])
+_NEED_CAPITAL = frozenset(listed("may march mar dec jan mon wed fri sat sun"))
 _NEED_MORE = re.compile(
     r"(?:sat|sun)(?= [a-z])|may(?= (?:i|we|you|he|she|it|they|the|this|that|be|all|not)\b)"
 )

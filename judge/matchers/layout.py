@@ -95,13 +95,15 @@ def _sentences(text: str, passage: Passage) -> Iterator[Range]:
         yield passage.start, passage.end
         return
     start = looked = passage.start
+    codes = "`" in text
     for mark in _MAY_END.finditer(text, passage.start, passage.end):
-        if mark.start() <= looked or (end := _END.match(text, mark.start(), passage.end)) is None:
+        at = mark.start()
+        if at <= looked or (end := _END.match(text, at, passage.end)) is None:
             continue
         looked = end.end() - 1
-        if "`" in text and text.count("`", start, mark.start()) % 2 and "`" in text[end.end() : passage.end]:
+        if codes and text.count("`", start, at) % 2 and "`" in text[end.end() : passage.end]:
             continue  # within code
-        if not _goes_on(text, start, end, passage.end):
+        if text[at] not in ".…" or not _goes_on(text, start, end, passage.end):
             yield start, end.end()
             start = end.end()
     if start < passage.end:
@@ -109,11 +111,9 @@ def _sentences(text: str, passage: Passage) -> Iterator[Range]:
 
 
 def _goes_on(text: str, start: int, end: re.Match[str], stop: int) -> bool:
-    """Whether what looks like the end of a sentence is none."""
-    if end[0][0] not in ".…":
-        return False
-    begun = text[max(start, end.start() - 12) : end.start()].split()
-    word = begun[-1].lstrip(_OPENING) if begun else ""
+    """Whether points that look like the end of a sentence are none."""
+    at = end.start()
+    word = text[max(start, text.rfind(" ", start, at) + 1) : at].rpartition("\n")[2].lstrip(_OPENING)
     ellipsis = end[0].startswith(("..", "…"))
     if ellipsis or word.lower() in _SELDOM_LAST:
         rest = text[end.end() : min(stop, end.end() + 20)].lstrip().lstrip(_OPENING)

@@ -68,8 +68,9 @@ _DENIED_AFTER = re.compile(
     r"|when|where|(?:an )?option|valid|correct|right|true|possible)\b(?! only)"
     rf"| (?:(?:is|are|was|were|will|has|now) )*no longer {_NO_LONGER}\b"
 )
-# Nothing is denied without one of these words or signs near it.
-WORDS = forms("lack fail refus ceas stopp den") | frozenset(
+# Nothing is denied without one of these words before it or after it, or one of these signs near it.
+WORDS_AFTER = frozenset(listed("no not free false isnt arent wasnt werent"))
+WORDS_BEFORE = forms("lack fail refus ceas stopp den") | frozenset(
     listed(
         "no not nor non none nobody nothing nowhere never neither cannot without absence free far anything",
         f"hardly scarcely rarely seldom unlikely unable false {_BARE}",

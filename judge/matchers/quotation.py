@@ -93,13 +93,15 @@ _PAST_AFTER = re.compile(
 )
 _MARKS = re.compile(r"[*_`\"]+")
 _OLD_COLUMN = re.compile(r"\W*(?:old|before|previous|previously|was|former|formerly|until now)(?: \w+)?\W*")
-# Nothing is old without one of these words or signs near it.
-WORDS = forms(
-    "previous former original initial replac supersed succeed renam chang bump upgrad updat"
-) | frozenset(
-    listed(
-        "from first old past used had instead rather place lieu opposed compared last yesterday ago now",
-        f"until before earlier ex prev prior outdated obsolete {_MOVED}",
+# Nothing is old without one of these words before it or after it, or one of these signs near it.
+WORDS_AFTER = forms("previous former original replac supersed succeed renam") | frozenset(
+    listed("old past last ago now until before earlier outdated obsolete", _MOVED)
+)
+WORDS_BEFORE = (
+    WORDS_AFTER
+    | forms("initial chang bump upgrad updat")
+    | frozenset(
+        listed("from first used had instead rather place lieu opposed compared yesterday ex prev prior")
     )
 )
 SIGNS = ("(was", "[was", "(were", "was:", "was =", "->", "=>", "→", "➔", "➜", "⟶")

@@ -25,11 +25,19 @@ def standing(text: str, place: Range) -> Standing:
     normalized = normalize(text)
     whole = normalized.text
     start, end = normalized.position(place[0]), normalized.position(place[1])
-    around = f"{whole[max(0, start - _BEFORE) : start]} {whole[end : end + _AFTER]}"
-    words = words_in(around)
-    signs = _SIGN.search(around) is not None
-    denies = not negation.WORDS.isdisjoint(words) or (signs and any(s in around for s in negation.SIGNS))
-    quotes = not quotation.WORDS.isdisjoint(words) or (signs and any(s in around for s in quotation.SIGNS))
+    before, after = whole[max(0, start - _BEFORE) : start], whole[end : end + _AFTER]
+    words, words_after = words_in(before), words_in(after)
+    signs = _SIGN.search(before) or _SIGN.search(after)
+    denies = (
+        not negation.WORDS_BEFORE.isdisjoint(words)
+        or not negation.WORDS_AFTER.isdisjoint(words_after)
+        or (signs and any(sign in before or sign in after for sign in negation.SIGNS))
+    )
+    quotes = (
+        not quotation.WORDS_BEFORE.isdisjoint(words)
+        or not quotation.WORDS_AFTER.isdisjoint(words_after)
+        or (signs and any(sign in before or sign in after for sign in quotation.SIGNS))
+    )
     if denies or quotes:
         first, last = layout(text).sentence(place[0])
         before = whole[max(start - _BEFORE, normalized.position(first)) : start].lstrip()
