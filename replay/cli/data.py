@@ -18,10 +18,9 @@ from bundles import (
     without_events,
 )
 from replay.catalog import Added, add, add_path, suite_path
-from replay.cli.shared import open_store, options, say, show, store_option
+from replay.cli.shared import open_store, options, say, say_bounded, say_doubtful_facts, show, store_option
 from replay.report.table import one_line
 
-_MOST_SAID = 50
 strict_option = click.option("--strict", is_flag=True, help="What cannot be imported is an error.")
 name_option = click.option("--name", metavar="NAME", help="Name of the bundle.")
 _path = click.Path(path_type=Path)
@@ -144,12 +143,10 @@ def _store(imported: Imported, store: Path) -> None:
 
 
 def _tell(added: Added) -> None:
-    """The bundle, and what was left out."""
+    """The bundle, what was left out of it, and what is wrong with its facts."""
     imported = added.imported
-    for reason in imported.skipped[:_MOST_SAID]:
-        say(f"skipped {reason}")
-    if len(imported.skipped) > _MOST_SAID:
-        say(f"skipped {len(imported.skipped) - _MOST_SAID} more")
+    say_bounded(f"skipped {reason}" for reason in imported.skipped)
+    say_doubtful_facts(imported.bundle.units)
     if imported.skipped or imported.reasons:
         say(imported.summary)
     note = "" if added.known_as is None else f" (was there already, as {added.known_as})"

@@ -22,6 +22,7 @@ from replay.cli.shared import (
     open_store,
     options,
     say,
+    say_doubtful_facts,
     show,
     store_option,
 )
@@ -171,6 +172,7 @@ def _replayed(
         run = store.run(ref)
         check_settings(run, store.bundle(run.bundle_id), bundle, settings)
     elif bundle is not None:
+        say_doubtful_facts(bundle.units)
         run = new_run(bundle, settings, datetime.now(UTC))
     else:
         raise SettingsError("name a suite or a bundle, such as builtin:smoke, or a run to --resume")

@@ -8,17 +8,19 @@ import errno
 import logging
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
-from bundles import BundleError, EmptySuite, Store, StoreError
-from judge import JudgeError
+from bundles import BundleError, EmptySuite, Store, StoreError, Unit
+from judge import JudgeError, check_facts
 from replay.errors import ReplayError, SettingsError
 from replay.report.table import one_line
 
+MOST_SAID = 50
+"""Lines of one kind before the rest are only counted."""
 USAGE, INFRASTRUCTURE, EMPTY, INTERRUPTED = 2, 4, 5, 130
 _LOG = logging.getLogger("redraft")
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -40,6 +42,24 @@ def say(text: str) -> None:
         click.echo(one_line(text), err=True)
     except OSError:
         _silence(sys.stderr.fileno())
+
+
+def say_bounded(lines: Iterable[str]) -> None:
+    """Lines of one kind for the user: the first of them, and how many more there are."""
+    lines = list(lines)
+    for line in lines[:MOST_SAID]:
+        say(line)
+    if len(lines) > MOST_SAID:
+        say(f"... and {len(lines) - MOST_SAID} more")
+
+
+def say_doubtful_facts(units: Iterable[Unit]) -> None:
+    """Name the facts that would judge wrongly whatever is generated."""
+    say_bounded(
+        f"unit {problem.unit_id}{f', fact {problem.fact_id}' if problem.fact_id else ''}: {problem.message}"
+        for unit in units
+        for problem in check_facts(unit)
+    )
 
 
 def _silence(descriptor: int) -> None:

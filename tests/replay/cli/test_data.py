@@ -52,6 +52,13 @@ class TestImport:
         listed = invoke("bundles", "--json")
         assert [(info["name"], info["units"]) for info in json.loads(listed.stdout)] == [("mine", 1)]
 
+    def test_names_facts_that_would_judge_wrongly(self, tmp_path: Path, invoke: Invoke) -> None:
+        path = tmp_path / "wrong.jsonl"
+        path.write_text(json.dumps({**ENTRY, "expect_new": ["c"], "forbid_new": ["b"]}) + "\n")
+        result = invoke("import", path)
+        assert result.exit_code == 0
+        assert [line.partition(", fact ")[0] for line in result.stderr.splitlines()] == ["unit u1", "unit u1"]
+
     def test_a_broken_unit_is_refused_if_strict(self, suite: Path, invoke: Invoke) -> None:
         for arguments in (("import", suite, "--strict"), ("import", "--strict", suite)):
             result = invoke(*arguments)
@@ -63,7 +70,7 @@ class TestImport:
         path.write_text(json.dumps(ENTRY) + "\n{}" * 70)
         lines = invoke("import", path).stderr.splitlines()
         assert len(lines) == 52
-        assert lines[-2:] == ["skipped 20 more", "1 imported, 70 skipped"]
+        assert lines[-2:] == ["... and 20 more", "1 imported, 70 skipped"]
 
     def test_built_in_suites_go_by_name(self, invoke: Invoke) -> None:
         assert "smoke: 8 units" in invoke("import", "builtin:smoke").stdout
