@@ -37,8 +37,8 @@ class Part(ABC):
         """A cursor of its own for one call: a shared one mixes up threads."""
 
     @abstractmethod
-    def _transaction(self) -> AbstractContextManager[Cursor]:
-        """A cursor whose work is committed, and so on disk, when the block ends well."""
+    def _transaction(self, *, small: bool = False) -> AbstractContextManager[Cursor]:
+        """A cursor whose work, `small` or large, is committed and so on disk when the block ends well."""
 
 
 def select(cursor: Cursor, table: str, query: str, **values: object) -> pa.Table:

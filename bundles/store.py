@@ -11,10 +11,10 @@ has had bugs); uniqueness is kept here, by one writer at a time. Every call uses
 import os
 import threading
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 import duckdb
 import pyarrow as pa
@@ -24,15 +24,25 @@ from bundles.durable import sync
 from bundles.errors import StoreError
 from bundles.lock import locked
 from bundles.mark import Mark
-from bundles.migrate import OLDEST_VERSION, migrated
+from bundles.migrate import OLDEST_VERSION
 from bundles.schema import FORMAT_VERSION, TABLES
 from bundles.sql import column
 from bundles.store_bundles import StoredBundles
-from bundles.store_guard import check_magic, checked_mark, keep_log, new_id, real_path, remove_left_over
+from bundles.store_guard import (
+    check_magic,
+    checked_mark,
+    keep_log,
+    log_bytes,
+    new_id,
+    real_path,
+    remove_left_over,
+)
 from bundles.store_reports import StoredReports
 from bundles.store_runs import StoredRuns
+from bundles.store_tables import create_tables, migrate_tables
+from bundles.store_undo import Undo, settle, undo_path
 
-_MIGRATED_ROWS = 4096
+LONGEST_LOG_BYTES = 16 * 2**20
 _SIGNS_OF_DAMAGE = ("Corrupt", "Could not read enough bytes", "Failure while replaying WAL", "Serialization")
 
 
@@ -40,12 +50,17 @@ class Store(StoredBundles, StoredRuns, StoredReports):
     """An open store; threads may share it. Use `Store.open`, and close it or use it in `with`."""
 
     def __init__(
-        self, path: Path, connection: duckdb.DuckDBPyConnection, mark: Mark | None, opened: ExitStack
+        self,
+        path: Path,
+        connection: duckdb.DuckDBPyConnection,
+        opened: ExitStack,
+        mark: Mark | None = None,
+        undo: Undo | None = None,
     ) -> None:
         self.path = path
         self._connection = connection
-        self._mark = mark
         self._opened = opened
+        self._mark, self._undo = mark, undo
         self._writing = threading.Lock()
         self._copying = threading.Lock()
         self._failure: str | None = None
@@ -67,20 +82,30 @@ class Store(StoredBundles, StoredRuns, StoredReports):
             opened.enter_context(locked(path, shared=read_only))
             if not os.path.lexists(path):
                 _create(path)
-            kept = None if read_only else keep_log(path)
-            connection = opened.enter_context(duckdb.connect(path, read_only=read_only))
-            _bring_to_format(path, connection, read_only)
             if read_only:
-                return cls(path, connection, None, opened.pop_all())
+                if undo_path(path).exists():
+                    raise StoreError(f"{path}: left by a process that was killed, open it once for writing")
+                connection = opened.enter_context(duckdb.connect(path, read_only=True))
+                _check_format(path, connection)
+                return cls(path, connection, opened.pop_all())
+            settle(path)
+            kept = keep_log(path)
+            opened.callback(settle, path)
+            undo = opened.enter_context(Undo(path))
+            connection = opened.enter_context(duckdb.connect(path, config=_ONLY_WHEN_TOLD))
+            connection.execute("PRAGMA disable_checkpoint_on_shutdown")
+            if old := _check_format(path, connection, may_be_older=True):
+                with _undone(undo, connection):
+                    migrate_tables(connection, old)
             mark = opened.enter_context(checked_mark(path, connection, kept))
-            return cls(path, connection, mark, opened.pop_all())
+            return cls(path, connection, opened.pop_all(), mark, undo)
 
     def close(self) -> None:
         """Write everything into the one file, where there is room, and let other processes in.
 
         Raises `StoreError` where the store had stopped before.
         """
-        self._opened.close()
+        self._let_go()
         if self._failure:
             raise StoreError(self._failure)
 
@@ -93,7 +118,7 @@ class Store(StoredBundles, StoredRuns, StoredReports):
         if error is None:
             self.close()
         else:
-            self._opened.close()
+            self._let_go()
 
     def snapshot(self, target: Path) -> None:
         """Copy the store as it is now to `target`, for others to open `read_only`; it appears whole.
@@ -147,16 +172,35 @@ class Store(StoredBundles, StoredRuns, StoredReports):
                 raise StoreError(self._failure) from error
 
     @contextmanager
-    def _transaction(self) -> Iterator[duckdb.DuckDBPyConnection]:
-        """A cursor whose work is committed, and so on disk, when the block ends well."""
-        if self._mark is None:
+    def _transaction(self, *, small: bool = False) -> Iterator[duckdb.DuckDBPyConnection]:
+        """A cursor whose work is committed, and so on disk, when the block ends well.
+
+        A `small` one only adds to the log; DuckDB moves the log into the store when others are committed.
+        """
+        if self._mark is None or self._undo is None:
             raise StoreError(f"{self.path}: opened for reading only")
         with self._writing, self._cursor() as cursor:
             cursor.begin()
             yield cursor  # closing the cursor rolls back what was not committed
             ((commits,),) = cursor.execute(_COUNT_COMMIT).fetchall()
-            cursor.commit()
+            with nullcontext() if small else _undone(self._undo, cursor):
+                cursor.commit()
             self._mark.advance(commits)
+            if log_bytes(self.path) > LONGEST_LOG_BYTES:
+                self._move_log()
+
+    def _move_log(self) -> None:
+        """Move the log into the store, where there is room for what that takes."""
+        if self._undo is None or log_bytes(self.path) == 0:
+            return
+        with suppress(OSError), self._connection.cursor() as cursor, _undone(self._undo, cursor):
+            cursor.execute("CHECKPOINT")
+
+    def _let_go(self) -> None:
+        with suppress(duckdb.Error):
+            self._move_log()
+        with _reported(self.path):
+            self._opened.close()
 
 
 # Opening
@@ -183,26 +227,23 @@ def _create(path: Path) -> None:
     new = path.with_name(path.name + ".new")
     remove_left_over(new)
     with duckdb.connect(new) as connection:
-        connection.execute("CREATE TABLE redraft_store (format_version INTEGER)")
-        connection.execute("INSERT INTO redraft_store VALUES (?)", [FORMAT_VERSION])
-        _add_commit_counter(connection)
-        for name, schema in TABLES.items():
-            connection.from_arrow(schema.empty_table()).create(name)
+        create_tables(connection)
     new.rename(path)
 
 
-def _bring_to_format(path: Path, connection: duckdb.DuckDBPyConnection, read_only: bool) -> None:
-    """Rewrite a store of an earlier format, all of it or, killed, nothing; refuse what is none or newer."""
+def _check_format(
+    path: Path, connection: duckdb.DuckDBPyConnection, *, may_be_older: bool = False
+) -> int | None:
+    """The version that a store has to be brought up from, if it has to; refuses what is none or newer."""
     try:
         versions = column(connection, "SELECT format_version FROM redraft_store")
     except (duckdb.CatalogException, duckdb.BinderException):
         raise StoreError(f"{path}: a DuckDB file but not a redraft store, give another path") from None
     match versions:
         case [int(found)] if found == FORMAT_VERSION:
-            return
-        case [int(found)] if OLDEST_VERSION <= found < FORMAT_VERSION and not read_only:
-            _migrate(connection, found)
-            return
+            return None
+        case [int(found)] if OLDEST_VERSION <= found < FORMAT_VERSION and may_be_older:
+            return found
         case [int(found)] if OLDEST_VERSION <= found < FORMAT_VERSION:
             advice = "open it once for writing, or make a new snapshot"
         case [int(found)] if found > FORMAT_VERSION:
@@ -213,32 +254,15 @@ def _bring_to_format(path: Path, connection: duckdb.DuckDBPyConnection, read_onl
     raise StoreError(f"{path}: store format {shown}, this redraft reads {FORMAT_VERSION}: {advice}")
 
 
-def _migrate(connection: duckdb.DuckDBPyConnection, version: int) -> None:
-    with connection.cursor() as reader, connection.cursor() as writer:
-        old = column(reader, "SELECT table_name FROM duckdb_tables()")
-        writer.begin()
-        for name, schema in TABLES.items():
-            if name not in old:
-                writer.from_arrow(schema.empty_table()).create(name)
-                continue
-            rows = reader.table(name).to_arrow_reader(_MIGRATED_ROWS)
-            tables = (migrated(name, pa.Table.from_batches([batch]), version) for batch in rows)
-            batches = (batch for table in tables for batch in table.to_batches())
-            writer.register("incoming", pa.RecordBatchReader.from_batches(schema, batches))
-            writer.execute(f'CREATE TABLE "{name}_new" AS SELECT * FROM incoming')
-            writer.unregister("incoming")
-            writer.execute(f'DROP TABLE "{name}"')
-            writer.execute(f'ALTER TABLE "{name}_new" RENAME TO "{name}"')
-        if version == 1:
-            _add_commit_counter(writer)
-        writer.execute("UPDATE redraft_store SET format_version = ?", [FORMAT_VERSION])
-        writer.commit()
+@contextmanager
+def _undone(undo: Undo, cursor: duckdb.DuckDBPyConnection) -> Iterator[None]:
+    """Whatever DuckDB moves from its log into the store in this block, a kill does no harm."""
+    (block_bytes,) = column(cursor, _BLOCK_BYTES)
+    undo.save(column(cursor, "SELECT block_id FROM pragma_metadata_info()"), block_bytes)
+    yield
+    undo.drop()
 
 
-def _add_commit_counter(cursor: duckdb.DuckDBPyConnection) -> None:
-    cursor.execute("ALTER TABLE redraft_store ADD COLUMN store_id VARCHAR")
-    cursor.execute("ALTER TABLE redraft_store ADD COLUMN commits BIGINT")
-    cursor.execute("UPDATE redraft_store SET store_id = ?, commits = 0", [new_id()])
-
-
+_ONLY_WHEN_TOLD: dict[str, Any] = {"checkpoint_threshold": "1TB"}
+_BLOCK_BYTES = "SELECT block_size FROM pragma_database_size() WHERE database_name = current_database()"
 _COUNT_COMMIT = "UPDATE redraft_store SET commits = commits + 1 RETURNING commits"

@@ -41,6 +41,12 @@ def new_id() -> str:
     return os.urandom(_ID_BYTES).hex()
 
 
+def log_bytes(path: Path) -> int:
+    """The size of the store's log."""
+    log = _beside(path, ".wal")
+    return log.stat().st_size if log.exists() else 0
+
+
 def keep_log(path: Path) -> Path | None:
     """Copy the log that a kill left: opening it, DuckDB cuts off and drops what it cannot read."""
     log = _beside(path, ".wal")

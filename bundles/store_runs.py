@@ -27,7 +27,7 @@ class StoredRuns(Part):
 
     def create_run(self, run: Run) -> None:
         """Store a run before its first attempt."""
-        with self._transaction() as cursor:
+        with self._transaction(small=True) as cursor:
             if not column(cursor, "SELECT bundle_id FROM bundles WHERE bundle_id = ?", run.bundle_id):
                 raise UnknownRef(
                     f"run {run.run_id}: bundle {run.bundle_id} is not in the store, add it first"
@@ -38,7 +38,7 @@ class StoredRuns(Part):
 
     def finish_run(self, run_id: str, finished: str) -> None:
         """Note when the run ended (ISO 8601, UTC)."""
-        with self._transaction() as cursor:
+        with self._transaction(small=True) as cursor:
             require_run(cursor, run_id)
             cursor.execute("UPDATE runs SET finished = ? WHERE run_id = ?", [finished, run_id])
 
@@ -61,7 +61,7 @@ class StoredRuns(Part):
         Raises `UnknownRef` for an unknown run, and `StoreError` where the earlier one did go well or this
         one cannot be written; where that stops the store, it may be in it all the same.
         """
-        with self._transaction() as cursor:
+        with self._transaction(small=True) as cursor:
             require_run(cursor, attempt.run_id)
             key = [attempt.run_id, *attempt.key]
             (earlier,) = cursor.execute(_STATUS_OF_ATTEMPT, key).fetchone() or (None,)

@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import bundles.store
 from bundles import (
     Attempt,
     AttemptFilter,
@@ -200,9 +201,8 @@ def add_attempt(store: Store, number: int) -> None:
 
 
 def checkpoint(folder: Path, say: Say) -> None:
+    bundles.store.LONGEST_LOG_BYTES = 10_000
     with Store.open(folder / "s.duckdb") as store:
-        with store._cursor() as cursor:
-            cursor.execute("SET checkpoint_threshold = '20KB'")
         for number in range(60):
             add_attempt(store, number)
             say(f"{number}")
