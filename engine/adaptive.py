@@ -12,7 +12,7 @@ import numpy as np
 
 from engine.acceptance import Acceptance, Row
 from engine.alignment import Alignment
-from engine.cost import Ledger, PassCost, Window, best_window, first_window
+from engine.cost import SURE_TOKENS, Ledger, PassCost, Window, best_window, first_window
 from engine.decoding import Decision
 from engine.draft import Offer, Source
 from engine.language_model import Rows
@@ -28,6 +28,7 @@ class AdaptiveReplay:
         alignment: Alignment,
         sources: Sequence[Source],
         cost: PassCost,
+        prompt_tokens: int,
         limit: int,
         is_end: Callable[[int], bool],
     ) -> None:
@@ -35,8 +36,10 @@ class AdaptiveReplay:
         self._acceptance = None if request.exact else Acceptance(request)
         self._alignment = alignment
         self._sources = sources
-        self._cost = cost
-        self._expected_tokens = min(len(request.old_output), limit)
+        self._costs = self._cost = cost
+        self._prompt_tokens = prompt_tokens
+        # The answer may end long before the stale one did; what was lost on a longer one would stay lost.
+        self._sure_tokens = min(len(request.old_output), limit, SURE_TOKENS)
         self._horizon = request.horizon
         self._is_end = is_end
         self._ledger = Ledger()
@@ -53,6 +56,7 @@ class AdaptiveReplay:
     def propose(self, room: int, beside: int) -> list[int]:
         """See `Decoding`."""
         decided = len(self._pending)
+        self._cost = self._costs.at(self._prompt_tokens + self._said - decided)
         if not decided:
             self._prompt_ms = self._cost(beside)
         self._serial_ms = self._cost(beside + 1 if decided else 1)
@@ -67,7 +71,7 @@ class AdaptiveReplay:
         return self._pending + self._drafts
 
     def _budget(self) -> float:
-        tokens = max(self._expected_tokens, self._said)
+        tokens = max(self._sure_tokens, self._said)
         return self._ledger.budget(self._prompt_ms + tokens * self._cost(1))
 
     def consume(self, rows: Rows) -> list[Decision]:

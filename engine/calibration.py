@@ -15,9 +15,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from engine.cost import Calibration, PassCost
 from engine.language_model import LanguageModel
-from engine.selftest import MOST_CELLS, exact_width, pass_costs
+from engine.selftest import MOST_CELLS, cost_depth, exact_width, pass_costs
 
-FORMAT = 1
+FORMAT = 2
 """Goes up whenever the tests or what they mean change: older results are then measured anew."""
 
 
@@ -29,6 +29,8 @@ class Measured(BaseModel):
     key: dict[str, str | int]
     exact_width: int = Field(ge=1)
     pass_ms: dict[int, float]
+    depth: int = Field(ge=0)
+    deep_pass_ms: dict[int, float]
 
 
 def calibrate(model: LanguageModel, folder: Path, say: Callable[[str], None]) -> Calibration:
@@ -39,9 +41,23 @@ def calibrate(model: LanguageModel, folder: Path, say: Callable[[str], None]) ->
     measured = _kept(path, key)
     if measured is None:
         say("measuring how wide passes may be and what they cost (once for this model and machine)")
-        measured = Measured(key=key, exact_width=exact_width(model), pass_ms=pass_costs(model))
+        measured = _measure(model, key)
         _keep(path, measured)
-    return Calibration(measured.exact_width, PassCost(measured.pass_ms, rolls_back=model.rolls_back))
+    cost = PassCost(
+        measured.pass_ms, deep=measured.deep_pass_ms, depth=measured.depth, rolls_back=model.rolls_back
+    )
+    return Calibration(measured.exact_width, cost)
+
+
+def _measure(model: LanguageModel, key: dict[str, str | int]) -> Measured:
+    depth = cost_depth(model)
+    return Measured(
+        key=key,
+        exact_width=exact_width(model),
+        pass_ms=pass_costs(model),
+        depth=depth,
+        deep_pass_ms=pass_costs(model, depth) if depth else {},
+    )
 
 
 def _key(model: LanguageModel) -> dict[str, str | int]:

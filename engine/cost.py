@@ -18,18 +18,33 @@ WIDEST = 64
 """Tokens in a window at most."""
 MARGIN = 1.1
 """How much better than no draft a window must promise to be."""
-STAKE = 0.03
+STAKE = 0.033
 """Share of the predicted time of plain generation that drafting may lose."""
+SURE_TOKENS = 30
+"""So many of the stale answer's tokens are counted on before the new answer is as long."""
 
 
 class PassCost:
     """Milliseconds of a pass by its rows, all with logits: measured sizes, lines between and beyond them.
 
     Rows are computed in blocks: an incomplete one takes as long as a whole one. One row alone is quicker.
+    Each row attends to all cells before it, so a pass takes the longer, the more of them there are: `at`.
     """
 
-    def __init__(self, table: Mapping[int, float], *, rolls_back: bool = True) -> None:
-        """`table` has a cost for one row at least; a cost below that of fewer rows is noise."""
+    def __init__(
+        self,
+        table: Mapping[int, float],
+        *,
+        deep: Mapping[int, float] | None = None,
+        depth: int = 0,
+        rolls_back: bool = True,
+    ) -> None:
+        """`table` has costs in an empty sequence, for one row at least, `deep` those behind `depth` cells.
+
+        A cost below that of fewer rows, or of fewer cells, is noise.
+        """
+        self.depth = depth
+        self._table, self._deep = table, deep or {}
         self._rolls_back = rolls_back
         self._sizes = sorted(table)
         self._costs: list[float] = []
@@ -52,6 +67,17 @@ class PassCost:
             self._costs[place - 1 : place + 1],
         )
         return low_ms + (high_ms - low_ms) * (rows - low) / (high - low)
+
+    def at(self, cells: int) -> "PassCost":
+        """The costs behind so many cells."""
+        if not self._deep:
+            return self
+        share = cells / self.depth
+        table = {
+            size: cost + share * max(0.0, self._deep.get(size, cost) - cost)
+            for size, cost in self._table.items()
+        }
+        return PassCost(table, rolls_back=self._rolls_back)
 
     def again(self, rows: float) -> float:
         """The cost of so many rows more in a pass of one, after a window that did not stand, if there have to

@@ -170,6 +170,7 @@ def open_states(model: LanguageModel, config: EngineConfig) -> StateCache:
 
 def describe(model: LanguageModel, drafting: Drafting) -> EngineFacts:
     """What `/props` says about the engine beside llama-server's fields."""
+    cost = drafting.calibration.pass_cost
     return EngineFacts(
         version=_version(),
         model_fingerprint=model.facts.fingerprint,
@@ -179,7 +180,10 @@ def describe(model: LanguageModel, drafting: Drafting) -> EngineFacts:
         deterministic=drafting.calibration.exact_width >= model.max_rows,
         algorithms=list(get_args(Algorithm)),
         exact_width=drafting.calibration.exact_width,
-        pass_cost_ms=drafting.calibration.pass_cost.as_table(),
+        pass_cost_ms=cost.as_table(),
+        deep_pass_cost_ms=cost.at(cost.depth).as_table() if cost.depth else {},
+        pass_cost_depth=cost.depth,
+        context=model.ctx,
         rules=list(get_args(Rule)),
         draft_sources=[name for name in get_args(DraftSource) if name != "model" or drafting.draft_model],
         draft_model=drafting.draft_model.name if drafting.draft_model else None,

@@ -16,11 +16,12 @@ WIDTHS = (2, 3, 8, 31, 64)
 """Kernels change at two rows, for rows left over from fours, at eight, and at 64; and the widest is tried."""
 DEPTHS = (0, 260, 516)
 """Used cells before the serial tokens, at least: kernels change beyond 256, and perhaps beyond 512."""
-MOST_CELLS = DEPTHS[-1] + SERIAL
 COST_SIZES = (1, 4, 8, 12, 16, 24, 32, 48, 64)
+COST_DEPTH = 512
+MOST_CELLS = COST_DEPTH + COST_SIZES[-1]
 COST_REPEATS = 3
 COST_BUDGET_S = 3.0
-"""Beyond this much time in all, passes are measured once."""
+"""Beyond this much time at one depth, passes are measured once there."""
 
 
 def exact_width(model: LanguageModel) -> int:
@@ -68,15 +69,15 @@ def _clear(model: LanguageModel) -> None:
         model.truncate(slot, 0)
 
 
-def pass_costs(model: LanguageModel) -> dict[int, float]:
-    """Milliseconds of a pass by its rows, all with logits.
+def pass_costs(model: LanguageModel, depth: int = 1) -> dict[int, float]:
+    """Milliseconds of a pass behind `depth` cells by its rows, all with logits.
 
     The least of a few: what else a machine does adds to a pass and takes nothing from it.
     """
-    sizes = [size for size in COST_SIZES if size <= min(model.max_rows, model.ctx - 1)]
+    sizes = [size for size in COST_SIZES if size <= min(model.max_rows, model.ctx - depth)]
     times: dict[int, list[float]] = {size: [] for size in sizes}
     _clear(model)
-    _fill(model, [1])
+    _fill(model, [1] * depth)
     started = time.perf_counter()
     for repeat in range(COST_REPEATS):
         if repeat and time.perf_counter() - started > COST_BUDGET_S / COST_REPEATS:
@@ -85,6 +86,12 @@ def pass_costs(model: LanguageModel) -> dict[int, float]:
             before = time.perf_counter()
             model.decode([Part(0, [1] * size, size)])
             times[size].append(1000 * (time.perf_counter() - before))
-            model.truncate(0, 1)
+            model.truncate(0, depth)
     _clear(model)
     return {size: min(values) for size, values in times.items()}
+
+
+def cost_depth(model: LanguageModel) -> int:
+    """Where passes are measured a second time, as each row attends to all cells; 0 in too small a context."""
+    depth = min(COST_DEPTH, model.ctx - COST_SIZES[-1])
+    return depth if depth > COST_SIZES[-1] else 0

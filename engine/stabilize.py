@@ -52,7 +52,8 @@ def decoding_for(
         sources.append(LookupSource(prompt, limit))
     if "model" in names and drafting.draft_model:
         sources.append(ModelSource(drafting.draft_model, slot, prompt))
-    return AdaptiveReplay(request, alignment, sources, drafting.calibration.pass_cost, limit, is_end)
+    cost = drafting.calibration.pass_cost
+    return AdaptiveReplay(request, alignment, sources, cost, len(prompt), limit, is_end)
 
 
 def check(request: Stabilize, drafting: Drafting) -> None:

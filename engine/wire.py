@@ -88,7 +88,8 @@ class CompletionRequest(Wire):
 
     The default is greedy generation; `seed` below 0 is any. `grammar` (GBNF) or `json_schema` holds the
     answer to it. `n_probs` tells as many of the likeliest tokens at each place of the answer (at most
-    MAX_PROBS), `prompt_probs_tail` at each of the prompt's last places.
+    MAX_PROBS), `prompt_probs_tail` at each of the prompt's last places. What is cached of a prompt is used
+    for those of the same `cache_salt` only, so that no count or time tells one user of another's prompts.
     """
 
     prompt: Text | TokenIds
@@ -109,6 +110,7 @@ class CompletionRequest(Wire):
     stop: list[Text] = Field(default=[], max_length=64, fail_fast=True)
     stream: bool = False
     cache_prompt: bool = True
+    cache_salt: Text = Field(default="", max_length=1024)
     id_slot: int = Field(default=-1, ge=-1)
     return_tokens: bool = False
     redraft_stabilize: Stabilize | None = None
@@ -251,7 +253,12 @@ class EngineFacts(Wire):
     exact_width: int = 1
     """Rows of the widest pass that is bit-identical to serial decoding."""
     pass_cost_ms: dict[str, float] = {}
-    """Measured milliseconds of a pass by its rows, all with logits."""
+    """Measured milliseconds of a pass in an empty sequence by its rows, all with logits."""
+    deep_pass_cost_ms: dict[str, float] = {}
+    """The same behind `pass_cost_depth` cells; in between and beyond, costs grow with the cells."""
+    pass_cost_depth: int = 0
+    context: int = 0
+    """Tokens that a slot holds."""
     rules: list[str] = []
     draft_sources: list[str] = []
     draft_model: str | None = None

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from engine.adaptive import AdaptiveReplay
-from engine.cost import FIXED_COST, STAKE, Calibration, PassCost
+from engine.cost import FIXED_COST, STAKE, SURE_TOKENS, Calibration, PassCost
 from engine.decoding import Decoding
 from engine.stabilize import Drafting, decoding_for
 from engine.wire import Stabilize
@@ -203,6 +203,17 @@ def test_the_time_lost_is_bounded_for_the_worst_of_drafts() -> None:
             _, _, cost_ms = run(replay(draft, limit=300), truth, prompt_rows=prompt_rows)
             plain_ms = FIXED_COST(prompt_rows) + 299 * FIXED_COST(1)
             assert cost_ms <= (1 + STAKE) * plain_ms + FIXED_COST(1)
+
+
+def test_little_is_staked_on_an_answer_that_may_end_long_before_the_stale_one() -> None:
+    random = np.random.default_rng(5)
+    for size in (8, 12, 20, 40):
+        truth = random.integers(1, 50, size).tolist()
+        draft = [token + 5 if n % 4 == 0 else token for n, token in enumerate(truth)] + [7, 8, 9] * 100
+        _, _, cost_ms = run(replay(draft), truth)
+        plain_ms = size * FIXED_COST(1)
+        predicted_ms = FIXED_COST(1) * max(size, SURE_TOKENS)
+        assert cost_ms <= plain_ms + STAKE * predicted_ms + FIXED_COST(1)
 
 
 def test_the_default_algorithm_is_adaptive() -> None:

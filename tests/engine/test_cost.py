@@ -35,6 +35,20 @@ def test_one_measured_size_is_enough() -> None:
     assert PassCost({1: 5.0})(3) == 20
 
 
+def test_passes_behind_more_cells_take_longer_and_wide_ones_most() -> None:
+    cost = PassCost(TABLE, deep={1: 10.0, 4: 28.0, 8: 44.0, 64: 270.0}, depth=500)
+    assert cost.at(0).as_table() == cost.as_table() == PassCost(TABLE).as_table()
+    assert cost.at(500).as_table() == {"1": 10, "4": 28, "8": 44, "64": 270}
+    assert [cost.at(250)(rows) for rows in (1, 8)] == [8.5, 36]
+    assert cost.at(1000)(8) == 60
+    assert PassCost(TABLE, rolls_back=False).at(99).again(7) == PassCost(TABLE, rolls_back=False).again(7)
+
+
+def test_a_pass_that_was_quicker_behind_more_cells_is_noise() -> None:
+    cost = PassCost(TABLE, deep={1: 6.0, 4: 25.0}, depth=100)
+    assert cost.at(200).as_table() == {"1": 7, "4": 30, "8": 30, "64": 148}
+
+
 @given(st.dictionaries(st.integers(2, 64), st.floats(0.1, 500)), st.floats(0.1, 50))
 def test_more_rows_never_cost_less(table: dict[int, float], serial_ms: float) -> None:
     cost = PassCost({1: serial_ms, **table})

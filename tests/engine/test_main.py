@@ -132,7 +132,7 @@ def test_a_draft_model_is_loaded_checked_and_published(
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr("engine.calibration.exact_width", lambda model: model.max_rows)
-    monkeypatch.setattr("engine.calibration.pass_costs", lambda _: {1: 7.5})
+    monkeypatch.setattr("engine.calibration.pass_costs", lambda *_: {1: 7.5})
     config = EngineConfig(model=real_model, draft_model=without_layers(2), ctx=140)
     facts = describe(llama, prepare(llama, config))
     assert (facts.draft_sources, facts.draft_model) == (["stale", "lookup", "model"], "2-layers")

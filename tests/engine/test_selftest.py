@@ -6,7 +6,7 @@ import pytest
 from engine.fake_model import FakeModel
 from engine.language_model import Part, Rows
 from engine.model import LlamaModel
-from engine.selftest import COST_SIZES, exact_width, pass_costs
+from engine.selftest import COST_DEPTH, COST_SIZES, cost_depth, exact_width, pass_costs
 
 
 class Model(FakeModel):
@@ -70,6 +70,24 @@ def test_costs_are_measured_for_the_sizes_that_fit() -> None:
     assert list(costs) == [1, 4, 8, 12]
     assert all(cost > 0 for cost in costs.values())
     assert model._sequences == [[]]
+
+
+def test_costs_are_measured_behind_as_many_cells_as_asked_for() -> None:
+    depths = []
+
+    class Watched(Model):
+        def decode(self, parts: list[Part]) -> list[Rows]:  # type: ignore[override]
+            depths.append(len(self._sequences[0]))
+            return super().decode(parts)
+
+    pass_costs(Watched(ctx=1024), 300)
+    assert depths[:4] == [0, 128, 256, 300]
+    assert set(depths[3:]) == {300}
+
+
+@pytest.mark.parametrize(("ctx", "depth"), [(4096, COST_DEPTH), (576, 512), (300, 236), (128, 0), (14, 0)])
+def test_a_second_depth_is_the_deepest_that_leaves_room_for_the_widest_pass(ctx: int, depth: int) -> None:
+    assert cost_depth(Model(ctx=ctx)) == depth
 
 
 def test_the_default_model_is_exact_with_bf16_caches(llama: LlamaModel) -> None:
