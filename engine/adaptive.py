@@ -12,7 +12,7 @@ import numpy as np
 
 from engine.acceptance import Acceptance, Row
 from engine.alignment import Alignment
-from engine.cost import SURE_TOKENS, Ledger, PassCost, Window, best_window, first_window
+from engine.cost import Ledger, PassCost, Window, best_window, first_window, sure_tokens
 from engine.decoding import Decision
 from engine.draft import Offer, Source
 from engine.language_model import Rows
@@ -38,8 +38,7 @@ class AdaptiveReplay:
         self._sources = sources
         self._costs = self._cost = cost
         self._prompt_tokens = prompt_tokens
-        # The answer may end long before the stale one did; what was lost on a longer one would stay lost.
-        self._sure_tokens = min(len(request.old_output), limit, SURE_TOKENS)
+        self._sure_tokens = min(sure_tokens(len(request.old_output)), limit)
         self._horizon = request.horizon
         self._is_end = is_end
         self._ledger = Ledger()

@@ -18,10 +18,8 @@ WIDEST = 64
 """Tokens in a window at most."""
 MARGIN = 1.1
 """How much better than no draft a window must promise to be."""
-STAKE = 0.033
+STAKE = 0.05
 """Share of the predicted time of plain generation that drafting may lose."""
-SURE_TOKENS = 30
-"""So many of the stale answer's tokens are counted on before the new answer is as long."""
 
 
 class PassCost:
@@ -41,15 +39,13 @@ class PassCost:
     ) -> None:
         """`table` has costs in an empty sequence, for one row at least, `deep` those behind `depth` cells.
 
-        A cost below that of fewer rows, or of fewer cells, is noise.
+        Noise only adds: a cost above that of more rows is that one, and no cell makes a pass quicker.
         """
         self.depth = depth
         self._table, self._deep = table, deep or {}
         self._rolls_back = rolls_back
         self._sizes = sorted(table)
-        self._costs: list[float] = []
-        for size in self._sizes:
-            self._costs.append(max([table[size], *self._costs[-1:]]))
+        self._costs = [min(table[more] for more in self._sizes[place:]) for place in range(len(table))]
         rows = self._sizes[-1] - self._sizes[0]
         self._slope = (self._costs[-1] - self._costs[0]) / rows if rows else self._costs[-1]
 
@@ -164,6 +160,14 @@ def first_window(
             if gain > best_gain:
                 best, best_gain = window, gain
     return best
+
+
+def sure_tokens(stale: int) -> int:
+    """How long the answer is taken to become while it is shorter, by the stale one's length.
+
+    It may end long before the stale one did, and what was lost on a longer one would stay lost.
+    """
+    return min(stale // 2, 20)
 
 
 class Ledger:

@@ -12,6 +12,7 @@ user's message; anywhere else, and where an answer was left, it goes on pseudo-r
 
 import time
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +27,8 @@ WORDS = (
     "report summary plan team budget date meeting price order customer value total note new old "
     "must will can now then first second all more one two three ten draft section document change"
 )
+SCRIPTS = 64
+"""Answers kept: one of each slot, of which there are no more."""
 CONTROL = ("<|endoftext|>", "<|im_start|>", "<|im_end|>")
 TEMPLATE = (
     "{% for message in messages %}{{ '<|im_start|>' + message['role'] + '\n' + message['content'] + "
@@ -74,7 +77,7 @@ class FakeModel:
         self._start, self._end = self._ids[b"<|im_start|>"], self._ids[b"<|im_end|>"]
         self._control = {self._ids[text.encode()] for text in CONTROL}
         self._sequences: list[list[int]] = [[] for _ in range(slots)]
-        self._scripts: dict[tuple[int, ...], list[int]] = {}
+        self._script = lru_cache(SCRIPTS)(self._written)
         self._last_rows: list[Rows] = []
         self.facts = ModelFacts(
             path="fake", alias="fake", fingerprint=f"fake-{seed}", quantisation="none", kv_type="bf16",
@@ -174,11 +177,8 @@ class FakeModel:
                 return script[place + 3]
         return self._end
 
-    def _script(self, prompt: tuple[int, ...]) -> list[int]:
-        known = self._scripts.get(prompt)
-        if known is None:
-            assert self._answer is not None
-            text = b"".join(self._pieces[token] for token in prompt).decode("utf-8", "replace")
-            message = text.rpartition("<|im_start|>user\n")[2].removesuffix("<|im_end|>\n")
-            known = self._scripts[prompt] = [*self.tokenize(self._answer(message)), self._end]
-        return known
+    def _written(self, prompt: tuple[int, ...]) -> list[int]:
+        assert self._answer is not None
+        text = b"".join(self._pieces[token] for token in prompt).decode("utf-8", "replace")
+        message = text.rpartition("<|im_start|>user\n")[2].removesuffix("<|im_end|>\n")
+        return [*self.tokenize(self._answer(message)), self._end]

@@ -19,7 +19,7 @@ DEPTHS = (0, 260, 516)
 COST_SIZES = (1, 4, 8, 12, 16, 24, 32, 48, 64)
 COST_DEPTH = 512
 MOST_CELLS = COST_DEPTH + COST_SIZES[-1]
-COST_REPEATS = 3
+COST_REPEATS = 5
 COST_BUDGET_S = 3.0
 """Beyond this much time at one depth, passes are measured once there."""
 

@@ -24,6 +24,8 @@ class Slot:
     number: int
     cache: list[int] = field(default_factory=list)
     generation: Generation | None = None
+    salt: str = ""
+    """Of the request whose tokens the cache has."""
     last_job: int = 0
     """Counts up over all slots: the smallest is the least recently used."""
 
@@ -36,6 +38,10 @@ class Slot:
         lost = self.cache[left:length]
         del self.cache[left:]
         return lost
+
+    def shared_prefix(self, job: Job) -> int:
+        """How much of a job's prompt is here already."""
+        return job.shared_prefix(self.cache) if self.salt == job.request.cache_salt else 0
 
     def state(self, model: LanguageModel) -> SlotState:
         """A copy of what the slot holds. Raises DecodeFailed."""
@@ -92,6 +98,7 @@ class Restore:
         except DecodeFailed:
             slot.restore(model, before)
             raise
+        slot.salt = ""
         return len(self.state.tokens)
 
 
@@ -103,18 +110,20 @@ def take_prefix(slot: Slot, job: Job, model: LanguageModel, states: StateCache, 
 
     What the slot loses is parked where it is most of what it held. Raises DecodeFailed.
     """
-    kept = job.shared_prefix(slot.cache)
-    found = states.find(job.prompt[: job.first_told]) if job.request.cache_prompt else None
+    salt = job.request.cache_salt
+    kept = slot.shared_prefix(job)
+    found = states.find(job.prompt[: job.first_told], salt) if job.request.cache_prompt else None
     if found and found.shared < kept + WORTH_KEEPING:
         found = None
-    state = found.store.get(found.key) if found else None  # before parking, which may push it out
+    state = found.state() if found else None  # before parking, which may push it out
     lost = len(slot.cache) - (0 if state else kept)
     if states and lost >= WORTH_KEEPING and 2 * lost > len(slot.cache):
-        states.park(slot.state(model))
+        states.park(slot.state(model), slot.salt)
         counts.parked_states += 1
     if found and state:
         slot.restore(model, state)
         counts.restored_states += 1
         kept = found.shared
     slot.roll_back(model, kept)
+    slot.salt = salt
     return len(slot.cache)

@@ -19,13 +19,23 @@ from engine.errors import InvalidRequest
 from engine.language_model import ModelFacts
 from engine.state_file import SlotState, identity, read, read_tokens, write
 
+TOKEN_BYTES = 4
+ENTRY_BYTES = 512
+"""What one state costs beside its data and tokens."""
+
 
 class Found(NamedTuple):
-    """A kept state that begins like a prompt, for `shared` tokens."""
+    """A kept state that begins like a prompt, for `shared` tokens after `salted` ones of no prompt."""
 
     shared: int
     store: "Store"
     key: str
+    salted: int = 0
+
+    def state(self) -> SlotState | None:
+        """It; None if it turns out to be unusable."""
+        state = self.store.get(self.key)
+        return state and SlotState(state.tokens[self.salted :], state.data)
 
 
 class _Entry(NamedTuple):
@@ -66,6 +76,11 @@ class _Index:
     def touch(self, key: str) -> None:
         self._entries.move_to_end(key)
 
+    def tokens(self, key: str) -> list[int]:
+        """What a state stands for."""
+        tokens: list[int] = self._entries[key].tokens.tolist()
+        return tokens
+
     def longest(self, tokens: NDArray[np.int32], *, whole: bool) -> tuple[int, str]:
         """The longest prefix of `tokens` that a state has; of states that are a prefix, if `whole`."""
         found = [(_shared(entry.tokens, tokens), key) for key, entry in self._entries.items()]
@@ -77,6 +92,14 @@ class _Index:
         """States that stand for a beginning of `tokens`."""
         entries = self._entries.items()
         return [key for key, entry in entries if _shared(entry.tokens, tokens) == len(entry.tokens)]
+
+
+def _salted(salt: str) -> list[int]:
+    """What stands before the tokens of a state, and of a prompt, of this salt."""
+    if not salt:
+        return []
+    tokens: list[int] = np.frombuffer(hashlib.sha256(salt.encode()).digest(), "<i4").tolist()
+    return tokens
 
 
 def _shared(some: NDArray[np.int32], others: NDArray[np.int32]) -> int:
@@ -101,27 +124,28 @@ class Store(Protocol):
 
 
 class MemoryStore:
-    """States in memory."""
+    """States in memory; what they stand for counts too."""
 
     def __init__(self, budget_bytes: int) -> None:
         self.index = _Index(budget_bytes)
-        self._states: dict[str, SlotState] = {}
+        self._data: dict[str, bytes] = {}
 
     def put(self, key: str, state: SlotState) -> None:
         """See `Store`."""
-        self._states[key] = state
-        for gone in self.index.add(key, state.tokens, len(state.data)):
-            del self._states[gone]
+        self._data[key] = state.data
+        size_bytes = len(state.data) + TOKEN_BYTES * len(state.tokens) + ENTRY_BYTES
+        for gone in self.index.add(key, state.tokens, size_bytes):
+            del self._data[gone]
 
     def get(self, key: str) -> SlotState | None:
         """See `Store`."""
         self.index.touch(key)
-        return self._states[key]
+        return SlotState(self.index.tokens(key), self._data[key])
 
     def drop(self, key: str) -> bool:
         """See `Store`."""
         self.index.remove(key)
-        self._states.pop(key, None)
+        self._data.pop(key, None)
         return True
 
 
@@ -189,18 +213,21 @@ class StateCache:
     def __bool__(self) -> bool:
         return bool(self._stores)
 
-    def find(self, prompt: Sequence[int]) -> Found | None:
-        """The kept state that begins most like `prompt`."""
-        tokens = np.array(prompt, np.int32)
+    def find(self, prompt: Sequence[int], salt: str = "") -> Found | None:
+        """The kept state of this salt that begins most like `prompt`."""
+        salted = _salted(salt)
+        tokens = np.array([*salted, *prompt], np.int32)
         best: Found | None = None
         for store in self._stores:
-            shared, key = store.index.longest(tokens, whole=not self._rolls_back)
+            found, key = store.index.longest(tokens, whole=not self._rolls_back)
+            shared = found - len(salted)
             if shared > (best.shared if best else 0):
-                best = Found(shared, store, key)
+                best = Found(shared, store, key, len(salted))
         return best
 
-    def park(self, state: SlotState) -> None:
+    def park(self, state: SlotState, salt: str = "") -> None:
         """Keep a state in every store; what it contains need not be kept any longer."""
+        state = SlotState([*_salted(salt), *state.tokens], state.data)
         tokens = np.array(state.tokens, np.int32)
         key = hashlib.sha256(self._identity + tokens.tobytes()).hexdigest()[:32]
         for store in self._stores:

@@ -167,7 +167,7 @@ class Worker:
             return next((slot for slot in free if slot.number == item.id_slot), None)
         if not isinstance(item, Job):
             return None
-        return max(free, key=lambda slot: (item.shared_prefix(slot.cache), -slot.last_job), default=None)
+        return max(free, key=lambda slot: (slot.shared_prefix(item), -slot.last_job), default=None)
 
     def _start(self, slot: Slot, job: Job) -> None:
         self._jobs_served += 1

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from engine.adaptive import AdaptiveReplay
-from engine.cost import FIXED_COST, STAKE, SURE_TOKENS, Calibration, PassCost
+from engine.cost import FIXED_COST, STAKE, Calibration, PassCost, sure_tokens
 from engine.decoding import Decoding
 from engine.stabilize import Drafting, decoding_for
 from engine.wire import Stabilize
@@ -212,7 +212,7 @@ def test_little_is_staked_on_an_answer_that_may_end_long_before_the_stale_one() 
         draft = [token + 5 if n % 4 == 0 else token for n, token in enumerate(truth)] + [7, 8, 9] * 100
         _, _, cost_ms = run(replay(draft), truth)
         plain_ms = size * FIXED_COST(1)
-        predicted_ms = FIXED_COST(1) * max(size, SURE_TOKENS)
+        predicted_ms = FIXED_COST(1) * max(size, sure_tokens(len(draft)))
         assert cost_ms <= plain_ms + STAKE * predicted_ms + FIXED_COST(1)
 
 

@@ -8,7 +8,7 @@ from engine.fake_model import FakeModel
 from engine.language_model import LanguageModel
 from engine.model import LlamaModel
 from engine.slots import Erase, Restore, Save
-from engine.state_cache import DiskStore, MemoryStore, StateCache
+from engine.state_cache import ENTRY_BYTES, DiskStore, MemoryStore, StateCache
 from engine.state_file import SlotState
 from engine.worker import Worker
 
@@ -73,6 +73,13 @@ def test_a_small_loss_parks_nothing(complete: Callable) -> None:
     assert worker.counts.parked_states == 1
 
 
+def test_what_is_cached_of_one_salt_is_of_no_use_to_another(complete: Callable) -> None:
+    worker = worker_for(FakeModel(answer=None))
+    salts = ["ada", "eve", "eve", "ada", ""]
+    cached = [answer(worker, complete, BEGINNING, cache_salt=salt)[1] for salt in salts]
+    assert cached == [0, 0, len(BEGINNING) - 1, len(BEGINNING) - 1, 0]
+
+
 def test_a_request_without_cache_gets_nothing_parked(complete: Callable) -> None:
     worker = worker_for(FakeModel(answer=None))
     answer(worker, complete, BEGINNING)
@@ -82,7 +89,7 @@ def test_a_request_without_cache_gets_nothing_parked(complete: Callable) -> None
 
 def test_a_prefix_that_parking_pushes_out_is_still_used(complete: Callable) -> None:
     """The budget holds one state: the one that is found goes when the slot's own is parked."""
-    worker = worker_for(FakeModel(answer=None), MemoryStore(4 * 110))
+    worker = worker_for(FakeModel(answer=None), MemoryStore(ENTRY_BYTES + 8 * 110))
     answer(worker, complete, BEGINNING)
     answer(worker, complete, [9] * 90)
     assert answer(worker, complete, [*BEGINNING, 3])[1] == len(BEGINNING)

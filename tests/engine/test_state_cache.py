@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.fake_model import FakeModel
-from engine.state_cache import DiskStore, MemoryStore, StateCache, Store
+from engine.state_cache import ENTRY_BYTES, TOKEN_BYTES, DiskStore, MemoryStore, StateCache, Store
 from engine.state_file import SlotState
 
 FACTS = FakeModel().facts
@@ -33,11 +33,7 @@ def test_the_longest_beginning_is_found(store: Store) -> None:
     found = states.find([1, 2, 3, 8, 8])
     assert found
     assert found.shared == 3
-    assert found.store.get(found.key) == (
-        state([1, 2, 3, 4])
-        if isinstance(store, MemoryStore)
-        else SlotState([1, 2, 3, 4], state([1, 2, 3, 4]).data)
-    )
+    assert found.store.get(found.key) == SlotState([1, 2, 3, 4], state([1, 2, 3, 4]).data)
     assert states.find([7]) is None
 
 
@@ -58,6 +54,17 @@ def test_without_roll_back_only_whole_states_are_found(store: Store) -> None:
     assert states.find([1, 9]) is None
 
 
+def test_a_state_is_there_for_prompts_of_its_salt_alone(store: Store) -> None:
+    states = cache(store)
+    for salt in ("", "ada", "eve"):
+        assert states.find([1, 2, 3], salt) is None
+        states.park(state([1, 2, 3, len(salt)]), salt)
+    for salt in ("", "ada", "eve"):
+        found = states.find([1, 2, 3, len(salt), 9], salt)
+        assert (found.shared, found.state()) == (4, SlotState([1, 2, 3, len(salt)], found.state().data))
+    assert states.find([1, 2, 3], "bob") is None
+
+
 def test_clearing_leaves_nothing(store: Store, tmp_path: Path) -> None:
     states = cache(store)
     states.park(state([1, 2]))
@@ -67,7 +74,8 @@ def test_clearing_leaves_nothing(store: Store, tmp_path: Path) -> None:
 
 
 def test_the_least_recently_used_goes_first() -> None:
-    store = MemoryStore(25)
+    each = 10 + TOKEN_BYTES + ENTRY_BYTES
+    store = MemoryStore(2 * each + 5)
     states = cache(store)
     states.park(state([1]))
     states.park(state([2]))
@@ -75,9 +83,9 @@ def test_the_least_recently_used_goes_first() -> None:
     assert found.store.get(found.key)
     states.park(state([3]))
     assert [bool(states.find([n])) for n in (1, 2, 3)] == [True, False, True]
-    states.park(state([4], size_bytes=26))
+    states.park(state([4], size_bytes=2 * each))
     assert [bool(states.find([n])) for n in (1, 2, 3, 4)] == [True, False, True, False]
-    assert store.index.used_bytes == 20
+    assert store.index.used_bytes == 2 * each
 
 
 def test_files_outlive_the_process_and_a_damaged_one_is_a_miss(tmp_path: Path) -> None:
