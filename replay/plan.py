@@ -68,9 +68,16 @@ def blocks(run: Run, units: Sequence[Unit]) -> Iterator[Block]:
         steps = [
             Step(arm, repeat, 1 + repeat * len(arms) + place)
             for repeat in range(run.repeats)
-            for place, arm in enumerate(_rotated(arms, index * run.repeats + repeat))
+            for place, arm in enumerate(rotated(arms, index * run.repeats + repeat))
         ]
         yield Block(index, by_id[unit_id], tuple(steps))
+
+
+def rotated(arms: Sequence[Arm], block: int) -> list[Arm]:
+    """Two successive blocks run forwards and backwards (ABBA), the next two start one arm later."""
+    start = block // 2 % len(arms)
+    order = [*arms[start:], *arms[:start]]
+    return order[::-1] if block % 2 else order
 
 
 def remaining(run: Run, units: Sequence[Unit], kept: Container[Key]) -> int:
@@ -81,13 +88,6 @@ def remaining(run: Run, units: Sequence[Unit], kept: Container[Key]) -> int:
         stale_wanted = steps and block.unit.stale is None
         count += len(steps) + bool(stale_wanted and (block.unit.unit_id, STALE, 0) not in kept)
     return count
-
-
-def _rotated(arms: Sequence[Arm], block: int) -> list[Arm]:
-    """Two successive blocks run forwards and backwards (ABBA), the next two start one arm later."""
-    start = block // 2 % len(arms)
-    order = [*arms[start:], *arms[:start]]
-    return order[::-1] if block % 2 else order
 
 
 def _mentions(unit: Unit, text: str) -> bool:

@@ -1,0 +1,1 @@
+"""How fast the arms are on this machine, beside what is possible at all."""

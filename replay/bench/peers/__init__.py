@@ -1,0 +1,1 @@
+"""Other software on the same model, measured in the same way."""
