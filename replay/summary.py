@@ -6,8 +6,8 @@ SCHEMA_VERSION numbers, others may be added.
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from bundles import Outcome, Polarity, Severity
-from judge import Attribution, GateVerdict, Ruling
+from bundles import Outcome, Polarity, Severity, UnitKind
+from judge import Attribution, CanaryOutcome, GateVerdict, Metric, Ruling
 from replay.arms import CONTROL, PLAIN
 
 SCHEMA_VERSION = 1
@@ -52,6 +52,9 @@ class ArmSummary(_Part):
     canaries: Canaries
     pinned_kept: int = 0
     pinned_total: int = 0
+    edit_distance: float | None = None
+    lost_held: int = 0
+    lost_decoded: int = 0
 
 
 class SessionSummary(_Part):
@@ -100,6 +103,43 @@ class FlipSummary(_Part):
     values: tuple[str, ...]
 
 
+class ClaimArm(_Part):
+    """How one arm's checks of claims came out, two an attempt."""
+
+    passed: int
+    failed: int
+    unscored: int
+
+
+class ClaimFlip(_Part):
+    """A check of claims that an arm and plain generation come out of differently.
+
+    `check` is `claims/lost_facts` or `claims/new_errors`. `reason` names the claims, `said` is the passage of
+    the arm's text that they rest on, `evidence` its range; empty and None where the text does not say it.
+    """
+
+    unit_id: str
+    arm: str
+    repeat: int
+    check: str
+    before: Outcome = Field(serialization_alias="from")
+    after: Outcome = Field(serialization_alias="to")
+    attribution: Attribution
+    regression: bool
+    reason: str
+    said: str
+    evidence: tuple[int, int] | None
+
+
+class ClaimSummary(_Part):
+    """What the claim judge `judge` found; empty where none of its verdicts is left."""
+
+    judge: str
+    arms: dict[str, ClaimArm]
+    regressions: int
+    flips: tuple[ClaimFlip, ...]
+
+
 class Passage(_Part):
     """A text with the ranges (code points, end exclusive) that were held and that verdicts rest on."""
 
@@ -121,8 +161,50 @@ class Comparison(_Part):
     flips: tuple[FlipSummary, ...]
 
 
+class UnitArm(_Part):
+    """One arm's attempts at one unit, repeats reduced to their median; None where nothing was measured.
+
+    `facts_total` are the planned fact checks; `error` is the first failed attempt's, or empty. `speedup` is
+    plain's time over the arm's, in the run's metric. `held` is the share of tokens taken over, `divergences`
+    their number of interruptions over all repeats, `identical` whether the token ids are plain's in every
+    repeat. `edit_distance` is how far the text is from plain's, 0 (the same) to 1, by code points.
+    """
+
+    finished: int
+    failed: int
+    error: str
+    facts_passed: int
+    facts_total: int
+    unscored: int
+    flips: int
+    regressions: int
+    canary: CanaryOutcome | None
+    speedup: float | None
+    wall_ms: float | None
+    prompt_ms: float | None
+    passes: float | None
+    rows: float | None
+    held: float | None
+    divergences: int
+    identical: bool | None
+    edit_distance: float | None
+
+
+class UnitSummary(_Part):
+    """One unit, arm by arm."""
+
+    unit_id: str
+    session_id: str
+    category: str
+    kind: UnitKind
+    document_kind: str
+    tags: tuple[str, ...]
+    canary: bool
+    arms: dict[str, UnitArm]
+
+
 class CategorySummary(_Part):
-    """The units of one category."""
+    """The units of one category, or of one kind."""
 
     category: str
     units: int
@@ -130,7 +212,12 @@ class CategorySummary(_Part):
 
 
 class Summary(_Part):
-    """A judged run in numbers; `comparisons` are for people and are left out of the JSON."""
+    """A judged run in numbers; `comparisons` and `unit_results` are left out of the JSON.
+
+    `modes` are the units by their kind, `document_kinds` by what kind of document they are from. Speedups are
+    of `speed_metric`: passes where attempts were made at once, so that wall times are contended. `claims`
+    is None where no claim judge was asked.
+    """
 
     schema_version: int = SCHEMA_VERSION
     run_id: str
@@ -141,6 +228,7 @@ class Summary(_Part):
     units: int
     repeats: int
     seed: int
+    speed_metric: Metric = "wall"
     attempts: int
     errors: int
     missing: int
@@ -154,11 +242,15 @@ class Summary(_Part):
     arms: dict[str, ArmSummary]
     sessions: dict[str, SessionSummary]
     categories: tuple[CategorySummary, ...]
+    modes: tuple[CategorySummary, ...] = ()
+    document_kinds: tuple[CategorySummary, ...] = ()
     flips: tuple[FlipSummary, ...]
+    claims: ClaimSummary | None = None
     look_at: tuple[str, ...]
     comparability: dict[str, Scalar]
     provenance: dict[str, Scalar]
     comparisons: tuple[Comparison, ...] = Field((), exclude=True)
+    unit_results: tuple[UnitSummary, ...] = Field((), exclude=True)
 
     @property
     def arms_under_test(self) -> tuple[str, ...]:

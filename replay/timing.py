@@ -11,8 +11,9 @@ from statistics import median
 import numpy as np
 from numpy.typing import NDArray
 
-from bundles import Attempt, Unit
+from bundles import Attempt, Run, Unit
 from judge import Metric
+from replay.runs import jobs_of
 
 CONFIDENCE = 0.95
 RESAMPLES = 2000
@@ -37,6 +38,11 @@ class Speedup:
     slowest_unit: str | None = None
 
 
+def metric_of(run: Run) -> Metric:
+    """What the run's speedups are of: wall time, but where attempts contended for the machine passes."""
+    return "passes" if jobs_of(run) > 1 else "wall"
+
+
 def speedup(
     units: Sequence[Unit],
     plain: Iterable[Attempt],
@@ -45,7 +51,7 @@ def speedup(
     metric: Metric = "wall",
 ) -> Speedup:
     """Of the units that both have finished; repeats of a unit are reduced to their median first."""
-    plain_takes, arm_takes = _taken(plain, metric), _taken(arm, metric)
+    plain_takes, arm_takes = taken(plain, metric), taken(arm, metric)
     timed = [unit for unit in units if unit.unit_id in plain_takes and unit.unit_id in arm_takes]
     if not timed:
         return Speedup()
@@ -65,6 +71,8 @@ def interval(
     names, session_of = np.unique(np.asarray(sessions), return_inverse=True)
     if len(names) < FEWEST_SESSIONS:
         return None, None
+    if min(values) == max(values):
+        return values[0], values[0]
     order = np.argsort(np.asarray(values), kind="stable")
     ordered, owner = np.asarray(values)[order], session_of[order]
     draw = np.random.default_rng(seed)
@@ -83,9 +91,10 @@ def _medians(
     ordered: NDArray[np.float64], owner: NDArray[np.intp], drawn: NDArray[np.int64]
 ) -> NDArray[np.float64]:
     """The median of each resample: a value counts as often as its session was drawn."""
-    counts = np.zeros(drawn.shape, dtype=np.int64)
-    np.add.at(counts, (np.arange(len(drawn))[:, None], drawn), 1)
-    below = np.cumsum(counts[:, owner], axis=1)
+    resamples, sessions = drawn.shape
+    places = drawn + np.arange(resamples)[:, None] * sessions
+    counts = np.bincount(places.ravel(), minlength=drawn.size).astype(np.int32).reshape(drawn.shape)
+    below = np.cumsum(counts[:, owner], axis=1, dtype=np.int32)
     half = below[:, -1:] / 2
     lower = np.argmax(below >= half, axis=1)
     upper = np.argmax(below > half, axis=1)
@@ -93,7 +102,7 @@ def _medians(
     return result
 
 
-def _taken(attempts: Iterable[Attempt], metric: Metric) -> Mapping[str, float]:
+def taken(attempts: Iterable[Attempt], metric: Metric) -> Mapping[str, float]:
     """What each unit took, in the metric's unit; an attempt that took nothing was not measured."""
     found: dict[str, list[float]] = {}
     for attempt in attempts:

@@ -13,6 +13,8 @@ from hypothesis import settings
 
 from engine.pull import default_model
 
+pytest_plugins = ["tests.browser"]
+
 ROOT = Path(__file__).parent.parent
 START_SECONDS = 60
 

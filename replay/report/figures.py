@@ -21,6 +21,11 @@ def percent(share: float | None) -> str:
     return "<1%" if rounded == 0 and share > 0 else f"{rounded}%"
 
 
+def points(share: float | None) -> str:
+    """A difference of shares: +3.2 points."""
+    return "-" if share is None else f"{100 * share:+.1f}"
+
+
 def count(number: int, noun: str) -> str:
     """1 unit, 2 units."""
     return f"{number} {noun}" + ("" if number == 1 else "s")

@@ -1,58 +1,83 @@
-"""A summary as one self-contained HTML file.
+"""A summary as one self-contained HTML file, and a second one beside it where there is too much for one.
 
-Invariant: nothing is loaded from elsewhere, everything from outside is escaped, and the file is the
-old one or the new one, never half of it.
+Invariant: a report never links to details that were not written before it.
 """
 
-import os
+from collections.abc import Sequence
 from pathlib import Path
+from urllib.parse import quote
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-
-from replay.report.figures import count, interval, percent, times
-from replay.report.marks import Piece, differing, pieces
-from replay.summary import Comparison, Summary
-
-
-def write_html(summary: Summary, path: Path) -> None:
-    """Writes the report there; OSError where that cannot be done."""
-    write_whole(path, render_html(summary))
+from replay.arms import PLAIN
+from replay.history import History
+from replay.report import charts, matrix, phrases
+from replay.report.files import write_whole
+from replay.report.page import render_page
+from replay.report.selection import EXCERPT, first_flips, needs_details, shown_flips, telling_units
+from replay.summary import Comparison, Summary, UnitSummary
 
 
-def render_html(summary: Summary) -> str:
-    """The report's text."""
-    environment = Environment(
-        loader=PackageLoader("replay", "report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
+def write_html(summary: Summary, path: Path, history: History | None = None) -> None:
+    """Writes the report there, its details before it; OSError where that cannot be done."""
+    details = None
+    if needs_details(summary):
+        write_whole(details_path(path), render_details(summary, path.name))
+        details = details_path(path).name
+    write_whole(path, render_html(summary, history, details))
+
+
+def details_path(path: Path) -> Path:
+    """Where a report's details go: report.html has report.details.html."""
+    return path.with_name(f"{path.stem}.details.html")
+
+
+def render_html(summary: Summary, history: History | None = None, details: str | None = None) -> str:
+    """The report's text. `details` names the file beside it that has what is left out here."""
+    comparisons = first_flips(summary.comparisons) if details else summary.comparisons
+    units = telling_units(summary) if details else summary.unit_results
+    link = quote(details or "")
+    return render_page(
+        "report.html",
+        {
+            **_values(summary, comparisons, units, link),
+            "shown_flips": shown_flips(comparisons, EXCERPT if details else None),
+            "scatter": charts.scatter(summary),
+            "distribution": charts.distribution(summary),
+            "matrix": matrix.rows(summary, len(comparisons), link),
+            "matrix_arms": [arm for arm in summary.arms if arm != PLAIN],
+            "history": history,
+            "timeline": history and charts.timeline(history, summary.arms_under_test),
+            "titles": phrases.TITLES,
+            "verdict_signs": phrases.SIGNS,
+            "kinds": matrix.KINDS,
+            "meaning": phrases.meaning,
+            "sessions_meaning": phrases.sessions_meaning,
+        },
     )
-    environment.filters |= {"times": times, "percent": percent, "count": count}
-    return environment.get_template("report.html").render(
-        summary=summary, interval=interval, side_by_side=side_by_side
+
+
+def render_details(summary: Summary, report: str) -> str:
+    """Every unit and every flip of a run; `report` is the name of the file that leads here."""
+    return render_page(
+        "details.html",
+        {
+            **_values(summary, summary.comparisons, summary.unit_results, ""),
+            "shown_flips": shown_flips(summary.comparisons),
+            "report": quote(report),
+        },
     )
 
 
-def side_by_side(comparison: Comparison) -> tuple[list[Piece], list[Piece]]:
-    """Plain generation's text and the arm's, with what differs, the evidence and what was held marked."""
-    plain, other = comparison.plain, comparison.other
-    plain_differs, other_differs = differing(plain.text, other.text)
-    return (
-        pieces(plain.text, {"held": plain.held, "differs": plain_differs, "evidence": plain.evidence}),
-        pieces(other.text, {"held": other.held, "differs": other_differs, "evidence": other.evidence}),
-    )
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Replaces a file, or what a link leads to, as a whole; on disk before this returns."""
-    path = path.resolve()
-    temporary = path.with_name(f".redraft-report.{os.getpid()}")
-    try:
-        with temporary.open("wb") as file:
-            file.write(text.encode("utf-8", "replace"))
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+def _values(
+    summary: Summary, comparisons: Sequence[Comparison], units: Sequence[UnitSummary], details: str
+) -> dict[str, object]:
+    """What both pages show, and where the rest is."""
+    return {
+        "summary": summary,
+        "tested": summary.arms_under_test,
+        "details": details,
+        "shown_units": units,
+        "flipped_arms": list(dict.fromkeys(comparison.arm for comparison in comparisons)),
+        "flip_meaning": phrases.flip_meaning,
+        "demand": phrases.demand,
+        "became": phrases.became,
+    }

@@ -134,3 +134,39 @@ def test_a_run_that_never_reached_a_service_is_not_stored(make: Any, store: Stor
     with pytest.raises(ServiceDown, match="no daemon answers"):
         drive(store, run, Service("http://127.0.0.1:1", StackOptions()), Heard().console(), stored=False)
     assert store.runs() == []
+
+
+def test_the_machines_load_is_noted_and_said_where_it_disturbs(
+    make: Any, store: Store, service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loads = iter([0.0, 9.0])
+    monkeypatch.setattr("replay.machine.load", lambda: next(loads))
+    monkeypatch.setattr("os.cpu_count", lambda: 2)
+    run, heard = prepared(make, store, 1), Heard()
+    drive(store, run, service, heard.console(), stored=False)
+    provenance = store.run(run.run_id).provenance
+    assert (provenance["load_start"], provenance["load_end"]) == (0.0, 9.0)
+    (said,) = (line for line in heard.lines if "quiet" in line)
+    assert said.endswith("load 9 on 2 cores, 1 of it the engine's")
+
+
+def test_noise_is_nothing_to_runs_whose_times_do_not_count(
+    make: Any, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("replay.machine.load", lambda: 99.0)
+    heard = Heard()
+    run = replace(prepared(make, store), provenance={"jobs": 2})
+    drive(store, run, Service(None, StackOptions(fake_pass_ms=0, slots=2)), heard.console(), stored=False)
+    assert not any("quiet" in line for line in heard.lines)
+    assert store.run(run.run_id).provenance["slots"] == 2
+
+
+def test_a_resume_counts_no_warm_up_as_done(make: Any, store: Store, service: Service) -> None:
+    run, heard = prepared(make, store), Heard(3)
+    with pytest.raises(KeyboardInterrupt):
+        drive(store, run, service, heard.console(), stored=False)
+    again = Heard()
+    drive(store, store.run(run.run_id), service, again.console(), stored=True)
+    assert "2 units x 4 arms, 10 attempts, 3 of them done" in again.lines[0]
+    judge_run(store, run)
+    assert {verdict.arm for verdict in store.verdicts(run.run_id)} == set(run.arms)

@@ -2,9 +2,11 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from bundles import Verdict
-from judge import Findings, GatePolicy, assess
+from judge import Findings, GatePolicy, assess, claim_note
 from replay.gating import decide_run, session_summaries
 
 PROVENANCE = {
@@ -39,6 +41,25 @@ def test_passes_that_nobody_counted_are_no_speedup(make: Any) -> None:
     )
     assert decided(counted, GatePolicy(min_speedup={"passes": 3.0})).verdict == "pass"
     assert decided(counted, GatePolicy(min_speedup={"passes": 3.1})).verdict == "regression"
+
+
+@pytest.mark.parametrize(("least", "verdict"), [(3.0, "pass"), (3.1, "regression")])
+@pytest.mark.parametrize("metric", ["wall", "ms_per_token", "passes"])
+def test_where_attempts_contended_a_least_speedup_is_asked_of_passes(
+    make: Any, metric: str, least: float, verdict: str
+) -> None:
+    evaluated = make.evaluated(8)
+    contended = replace(
+        evaluated,
+        run=replace(evaluated.run, provenance={**evaluated.run.provenance, "jobs": 4}),
+        attempts=tuple(
+            replace(a, passes=12 if a.arm in ("plain", "control") else 4) for a in evaluated.attempts
+        ),
+    )
+    decision = decided(contended, GatePolicy(min_speedup={metric: least}))
+    assert decision.verdict == verdict
+    said = "attempts were made 4 at once: min_speedup of times is asked of passes"
+    assert (said in decision.reasons) == (metric != "passes")
 
 
 def test_too_few_sessions_are_inconclusive_about_speed(make: Any) -> None:
@@ -76,6 +97,31 @@ def test_claims_and_a_baseline_take_part(make: Any) -> None:
     )
     failing = decided(evaluated, GatePolicy(), against=Findings(failures=("b.json: lost",)))
     assert (failing.verdict, failing.reasons) == ("regression", ("b.json: lost",))
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])  # factories only
+@given(data=st.data())
+def test_taking_verdicts_of_any_judge_away_never_yields_a_pass(make: Any, data: st.DataObject) -> None:
+    evaluated = make.evaluated(2, arms=("plain", "control", "redraft"))
+    lost = data.draw(st.sampled_from([(), ("redraft",), ("redraft", "control")]))
+    for arm in lost:
+        evaluated = evaluated.changed("u1", arm, text="Bo owns it.", token_ids=(1,))
+    claims = [
+        Verdict(a.run_id, a.unit_id, a.arm, a.repeat, fact_id, "pass", "claims:j", 1)
+        for a in evaluated.attempts
+        for fact_id in ("claims/lost_facts", "claims/new_errors")
+    ]
+    claims[-1] = replace(claims[-1], outcome=data.draw(st.sampled_from(["pass", "fail", "unscored"])))
+    noted = replace(evaluated, run=replace(evaluated.run, provenance={**PROVENANCE, **claim_note(claims)}))
+    policy = data.draw(
+        st.sampled_from([GatePolicy(), GatePolicy(allowed_regressions={"critical": 3}, canaries="report")])
+    )
+    verdicts = [*evaluated.verdicts(), *claims]
+    gone = set(data.draw(st.sampled_from([claims, evaluated.verdicts()]))) | data.draw(
+        st.sets(st.sampled_from(verdicts))
+    )
+    kept = [verdict for verdict in verdicts if verdict not in gone]
+    assert decided(noted, policy, verdicts=kept).verdict != "pass"
 
 
 def test_sessions_are_summed_up_at_the_policy_s_margin(make: Any) -> None:

@@ -108,6 +108,22 @@ def test_categories_sum_up_their_own_units(make: Any) -> None:
     assert parts["rename"].arms["plain"].facts_passed == 2
 
 
+def test_modes_and_document_kinds_are_summed_up_like_categories(make: Any) -> None:
+    evaluated = make.evaluated(3)
+    units = (*evaluated.units[:2], replace(evaluated.units[2], kind="revise", edited="Ava owns it!"))
+    summary = replace(evaluated, units=units, run=make.run(units)).summary()
+    assert [(part.category, part.units) for part in summary.modes] == [("rederive", 2), ("revise", 1)]
+    assert [(part.category, part.units) for part in summary.document_kinds] == [("", 3)]
+    assert summary.document_kinds[0].arms == summary.arms
+
+
+def test_units_are_summed_up_one_by_one_in_the_order_of_the_plan(make: Any) -> None:
+    summary = make.evaluated(3).changed("u1", "redraft", text="Bo owns it.").summary()
+    assert [unit.unit_id for unit in summary.unit_results] == ["u0", "u1", "u2"]
+    assert summary.unit_results[1].arms["redraft"].regressions == 2
+    assert "unit_results" not in summary.model_dump()
+
+
 def test_stale_answers_are_not_counted(make: Any) -> None:
     evaluated = make.evaluated()
     stale = make.attempt("u0", "stale", text="Bo owns it.")

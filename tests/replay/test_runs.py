@@ -6,7 +6,7 @@ import pytest
 
 from daemon.wire import Health
 from replay.errors import NotComparable, NothingToRun
-from replay.runs import Settings, check_provenance, check_settings, new_run, provenance_of
+from replay.runs import Settings, check_provenance, check_settings, jobs_of, new_run, provenance_of
 
 NOW = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
 
@@ -17,13 +17,14 @@ def test_a_run_without_wishes_has_the_defaults(make: Any) -> None:
     assert re.fullmatch(r"20260304-050607-[0-9a-f]{4}", run.run_id)
     assert run.unit_ids == ("a", "b")
     assert run.arms == ("plain", "control", "redraft", "redraft:tau=3,floor=1")
-    assert (run.repeats, run.seed, run.max_tokens) == (1, 0, 160)
+    assert (run.repeats, run.seed, run.max_tokens, jobs_of(run)) == (1, 0, 160, 1)
     assert run.started == "2026-03-04T05:06:07+00:00"
 
 
 def test_a_run_has_what_is_asked_for(make: Any) -> None:
     bundle = make.bundle([make.unit("a1"), make.unit("a2"), make.unit("b")])
-    run = new_run(bundle, Settings(("redraft",), 3, 7, sample=1, text="a", max_tokens=9), NOW)
+    run = new_run(bundle, Settings(("redraft",), 3, 7, sample=1, text="a", max_tokens=9, jobs=4), NOW)
+    assert run.provenance == {"jobs": 4, "contended": True}
     assert len(run.unit_ids) == 1
     assert run.unit_ids[0] in ("a1", "a2")
     assert (run.arms, run.repeats, run.seed, run.max_tokens) == (("plain", "control", "redraft"), 3, 7, 9)
@@ -52,6 +53,7 @@ def test_a_run_may_be_continued_with_its_own_settings_repeated(make: Any) -> Non
         (Settings(repeats=2), "--repeats 1, not 2"),
         (Settings(seed=1), "--seed 0, not 1"),
         (Settings(max_tokens=8), "--max-tokens 160, not 8"),
+        (Settings(jobs=2), "-j 1, not 2"),
         (Settings(sample=1), "other units"),
         (Settings(text="u0"), "other units"),
     ],
@@ -86,3 +88,7 @@ def test_another_engine_is_refused_with_what_differs(make: Any) -> None:
     check_provenance(run, {**provenance_of(health), "python": "9", "cores": 1})
     with pytest.raises(NotComparable, match="kv_type 'bf16' then, 'f16' now"):
         check_provenance(run, {**provenance_of(health), "kv_type": "f16"})
+
+
+def test_a_run_from_before_there_was_j_made_one_attempt_after_the_other(make: Any) -> None:
+    assert jobs_of(make.run([make.unit()], provenance={})) == 1

@@ -182,10 +182,17 @@ def test_what_the_engine_warns_of_is_said(modules: Path) -> None:
 
 
 def test_options_become_command_lines() -> None:
-    options = StackOptions(model=Path("m.gguf"), ctx=99, threads=2, kv="f16", gpu_layers=5, slots=3, port=1)
+    options = StackOptions(
+        model=Path("m.gguf"), ctx=99, threads=2, kv="f16", gpu_layers=5, cache_ram=0, slots=3, port=1
+    )
     assert " ".join(options.engine_arguments()) == (
         "--port 0 --slots 3 --watch-stdin --model m.gguf --ctx 99 --threads 2 --kv f16 --gpu-layers 5"
+        " --cache-ram 0"
     )
     assert " ".join(options.daemon_arguments("http://e")) == (
         "--engine http://e --host 127.0.0.1 --port 1 --slots 3 --no-auth --watch-stdin"
+    )
+    closed = replace(options, tokens_file=Path("tokens"))
+    assert " ".join(closed.daemon_arguments("http://e")) == (
+        "--engine http://e --host 127.0.0.1 --port 1 --slots 3 --watch-stdin --tokens-file tokens"
     )

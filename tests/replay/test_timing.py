@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replay.timing import FEWEST_SESSIONS, interval, speedup
+from replay.timing import FEWEST_SESSIONS, interval, metric_of, speedup
 
 values = st.lists(st.floats(0.1, 10), min_size=FEWEST_SESSIONS, max_size=40)
 
@@ -63,3 +63,10 @@ def test_units_of_one_session_are_one_piece_of_evidence() -> None:
 
 def test_resampled_median_is_the_one_of_the_drawn_values() -> None:
     assert interval([2.0] * 6, list("abcdef"), seed=3) == (2.0, pytest.approx(2.0))
+
+
+def test_speed_is_of_passes_where_attempts_contended(make: Any) -> None:
+    units = [make.unit()]
+    assert metric_of(make.run(units)) == "wall"
+    assert metric_of(make.run(units, provenance={"jobs": 1})) == "wall"
+    assert metric_of(make.run(units, provenance={"jobs": 2})) == "passes"

@@ -1,6 +1,6 @@
 import pytest
 
-from replay.report.figures import count, interval, percent, times
+from replay.report.figures import count, interval, percent, points, times
 
 
 @pytest.mark.parametrize(
@@ -18,3 +18,7 @@ def test_speedups() -> None:
 
 def test_counts() -> None:
     assert [count(1, "unit"), count(2, "unit")] == ["1 unit", "2 units"]
+
+
+def test_differences_of_shares_are_points_with_their_sign() -> None:
+    assert [points(0.1), points(-0.061), points(0.0), points(None)] == ["+10.0", "-6.1", "+0.0", "-"]

@@ -5,6 +5,7 @@ import pytest
 
 from judge import GatePolicy
 from replay.report.table import one_line, render_table, render_verdict
+from replay.summary import ClaimArm, ClaimFlip, ClaimSummary
 
 
 @pytest.mark.parametrize(
@@ -77,3 +78,30 @@ def test_verdict_gives_its_reasons(make: Any) -> None:
     lines = render_verdict(make.evaluated().changed("u0", "redraft", text="Bo.").summary()).splitlines()
     assert lines[0] == "gate: regression"
     assert any("new" in line and "u0" in line for line in lines[1:])
+
+
+def test_claims_show_by_arm_with_each_flip_and_its_words(make: Any) -> None:
+    summary = make.evaluated(1).summary()
+    flip = ClaimFlip(
+        unit_id="u\x1b", arm="redraft", repeat=0, check="claims/new_errors", before="pass", after="fail",
+        attribution="held", regression=True, reason="says, against the sources, 'Bo\nowns it.'", said="Bo",
+        evidence=(0, 2),
+    )  # fmt: skip
+    claims = ClaimSummary(
+        judge="claims:big",
+        arms={
+            "plain": ClaimArm(passed=2, failed=0, unscored=0),
+            "redraft": ClaimArm(passed=1, failed=1, unscored=0),
+        },
+        regressions=1,
+        flips=(flip,) * 21,
+    )
+    lines = render_table(summary.model_copy(update={"claims": claims})).splitlines()
+    assert "claims:big: redraft: 1 passed, 1 failed, 0 unscored" in lines
+    said = (
+        "regression: unit u\\x1b claims/new_errors in redraft: pass -> fail,"
+        " says, against the sources, 'Bo owns it.', where it says 'Bo'"
+    )
+    assert lines.count(said) == 20
+    assert "and 1 more flips of claims" in lines
+    assert not any("claims" in line for line in render_table(summary).splitlines())
