@@ -52,12 +52,23 @@ from bundles.records import (
 from bundles.redaction import Redacted, redact
 from bundles.store import Store
 from bundles.store_bundles import BundleInfo, Ingested
+from bundles.store_copy import StoreState, copy_store, store_state
 from bundles.store_reports import ArmTotals, AttemptFilter, AttemptOrder, AttemptPage, Quantiles
+from bundles.store_run_pages import RunInfo, RunPage
+from bundles.store_units import (
+    ArmRow,
+    UnitChoice,
+    UnitFilter,
+    UnitOrder,
+    UnitPage,
+    UnitRow,
+)
 from bundles.verify import verify_stored
 
 __all__ = [
     "DEFAULT_PATHS",
     "SUITE_SUFFIXES",
+    "ArmRow",
     "ArmTotals",
     "Attempt",
     "AttemptFilter",
@@ -92,6 +103,8 @@ __all__ = [
     "Redacted",
     "Reference",
     "Run",
+    "RunInfo",
+    "RunPage",
     "Scalar",
     "SectionState",
     "Session",
@@ -101,13 +114,20 @@ __all__ = [
     "Store",
     "StoreError",
     "StoreLocked",
+    "StoreState",
     "SuiteError",
     "Unit",
+    "UnitChoice",
+    "UnitFilter",
     "UnitKind",
+    "UnitOrder",
+    "UnitPage",
+    "UnitRow",
     "UnknownRef",
     "Verdict",
     "brief",
     "bundle_of",
+    "copy_store",
     "export_bundle",
     "kind_of",
     "merge",
@@ -119,6 +139,7 @@ __all__ = [
     "redact",
     "split_by",
     "split_share",
+    "store_state",
     "suite_schema",
     "verify_stored",
     "without_events",

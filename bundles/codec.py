@@ -6,6 +6,7 @@ never in memory a second time.
 """
 
 import json
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from itertools import accumulate
@@ -83,20 +84,20 @@ class _Revisions:
 
     def __init__(self) -> None:
         self._given: set[bytes] = set()
-        self._ids: dict[tuple[RevisionKind, str, str], str] = {}
+        self._ids: defaultdict[tuple[RevisionKind, str], dict[str, str]] = defaultdict(dict)
         self._fresh: list[list[str]] = [[], [], [], []]
 
     def add(self, kind: RevisionKind, name: str, text: str) -> str:
         """The text's id, for a table to hold in its place."""
-        key = (kind, name, text)
-        found = self._ids.get(key)
+        ids = self._ids[kind, name]
+        found = ids.get(text)
         if found is None:
-            found = self._ids[key] = revision_id(kind, name, text)
+            found = ids[text] = revision_id(kind, name, text)
             digest = bytes.fromhex(found)
             if digest not in self._given:
                 self._given.add(digest)
-                ids, kinds, names, texts = self._fresh
-                ids.append(found)
+                fresh_ids, kinds, names, texts = self._fresh
+                fresh_ids.append(found)
                 kinds.append(kind)
                 names.append(name)
                 texts.append(text)
@@ -108,7 +109,8 @@ class _Revisions:
     def take(self) -> pa.Table:
         """The piece's texts that were in none before; the next piece begins."""
         ids, kinds, names, texts = self._fresh
-        self._ids, self._fresh = {}, [[], [], [], []]
+        self._ids.clear()
+        self._fresh = [[], [], [], []]
         return _table(REVISIONS, revision_id=ids, kind=kinds, name=names, text=texts)
 
 
@@ -171,15 +173,14 @@ def _sources(state: list[Row], texts: Mapping[str, str]) -> tuple[Source, ...]:
 
 
 def _facts_table(units: Sequence[Unit], bundle: Bundle) -> pa.Table:
-    placed = [(unit.unit_id, place, fact) for unit in units for place, fact in enumerate(unit.facts)]
-    facts = [fact for _, _, fact in placed]
+    facts = [fact for unit in units for fact in unit.facts]
     return _of_records(
         facts,
         FACTS,
         0,
         bundle,
-        unit_id=[unit_id for unit_id, _, _ in placed],
-        position=[place for _, place, _ in placed],
+        unit_id=[unit.unit_id for unit in units for _ in unit.facts],
+        position=[place for unit in units for place in range(len(unit.facts))],
         of=[json.dumps(content(fact.of), ensure_ascii=False) if fact.of else None for fact in facts],
     )
 

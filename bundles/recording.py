@@ -41,9 +41,10 @@ class Change:
     """Something that happened to a section (`tenant/document/section`), and the section after it.
 
     `ts` is ISO 8601, UTC. `state` is None where the section is gone. `written` is its derived text as it was
-    last generated or given, `written_from` are the sources of that moment, `edited` says that a person has
-    changed it since. For a refresh `draft` is the derived text that it started from, `edits` are those
-    that came with it, `numbers` is what its `done` event said and `engine` the engine's fingerprint.
+    last generated or given, `written_from` are the sources of that moment, `written_for` its instruction and
+    then its pinned lines (none: not recorded), `edited` says that a person has changed it since. For a
+    refresh `draft` is the derived text that it started from, `edits` are those that came with it, `numbers`
+    is what its `done` event said and `engine` the engine's fingerprint.
     """
 
     section: str
@@ -52,6 +53,7 @@ class Change:
     ts: str
     state: SectionState | None = None
     written_from: tuple[Source, ...] = ()
+    written_for: tuple[str, ...] = ()
     edited: bool = False
     written: str | None = None
     draft: str | None = None
@@ -182,6 +184,7 @@ def _row(change: Change, texts: dict[str, bytes]) -> _Row:
         "ts": change.ts,
         "state": state,
         "written_from": keys(change.written_from),
+        "written_for": [key("instruction", "", text) for text in change.written_for],
         "edited": change.edited,
         "written": key("derived", "", change.written),
         "draft": key("derived", "", change.draft),
@@ -200,6 +203,7 @@ def _text_ids(row: _Row) -> Iterator[str]:
             yield key
     for _, key in (*state["sources"], *row["written_from"]):
         yield key
+    yield from row.get("written_for", ())
 
 
 def _change(row: _Row, texts: Mapping[str, str]) -> Change | Unreadable:
@@ -224,6 +228,7 @@ def _change(row: _Row, texts: Mapping[str, str]) -> Change | Unreadable:
         | {
             "state": state,
             "written_from": sources(row["written_from"]),
+            "written_for": tuple(texts[key] for key in row.get("written_for", ())),
             "written": text(row["written"]),
             "draft": text(row["draft"]),
             "edits": tuple(

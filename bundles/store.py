@@ -38,15 +38,17 @@ from bundles.store_guard import (
     remove_left_over,
 )
 from bundles.store_reports import StoredReports
+from bundles.store_run_pages import StoredRunPages
 from bundles.store_runs import StoredRuns
 from bundles.store_tables import create_tables, migrate_tables
 from bundles.store_undo import Undo, settle, undo_path
+from bundles.store_units import StoredUnits
 
 LONGEST_LOG_BYTES = 16 * 2**20
 _SIGNS_OF_DAMAGE = ("Corrupt", "Could not read enough bytes", "Failure while replaying WAL", "Serialization")
 
 
-class Store(StoredBundles, StoredRuns, StoredReports):
+class Store(StoredBundles, StoredRuns, StoredReports, StoredRunPages, StoredUnits):
     """An open store; threads may share it. Use `Store.open`, and close it or use it in `with`."""
 
     def __init__(
@@ -85,7 +87,7 @@ class Store(StoredBundles, StoredRuns, StoredReports):
             if read_only:
                 if undo_path(path).exists():
                     raise StoreError(f"{path}: left by a process that was killed, open it once for writing")
-                connection = opened.enter_context(duckdb.connect(path, read_only=True))
+                connection = opened.enter_context(duckdb.connect(path, read_only=True, config=_MEMORY))
                 _check_format(path, connection)
                 return cls(path, connection, opened.pop_all())
             settle(path)
@@ -263,6 +265,7 @@ def _undone(undo: Undo, cursor: duckdb.DuckDBPyConnection) -> Iterator[None]:
     undo.drop()
 
 
-_ONLY_WHEN_TOLD: dict[str, Any] = {"checkpoint_threshold": "1TB"}
+_MEMORY: dict[str, Any] = {"memory_limit": "512MB"}  # more goes to a folder beside the store
+_ONLY_WHEN_TOLD = _MEMORY | {"checkpoint_threshold": "1TB"}
 _BLOCK_BYTES = "SELECT block_size FROM pragma_database_size() WHERE database_name = current_database()"
 _COUNT_COMMIT = "UPDATE redraft_store SET commits = commits + 1 RETURNING commits"

@@ -4,11 +4,12 @@ Invariant: an attempt and a verdict belong to a run that is there, a run to a bu
 unit, arm and repeat there is one attempt, and of each attempt and fact one verdict.
 """
 
+import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from bundles.errors import StoreError, UnknownRef
-from bundles.records import Attempt, Run, Verdict
+from bundles.records import Attempt, Run, Scalar, Verdict
 from bundles.run_codec import (
     attempt_row,
     attempts_of_table,
@@ -18,7 +19,7 @@ from bundles.run_codec import (
     verdicts_table,
 )
 from bundles.schema import ATTEMPTS
-from bundles.sql import Part, column, insert, require_run, select
+from bundles.sql import Cursor, Part, column, insert, require_run, select
 from bundles.store_bundles import the_one
 
 
@@ -36,11 +37,11 @@ class StoredRuns(Part):
                 raise StoreError(f"run {run.run_id} is already in the store, give the new one another id")
             insert(cursor, "INSERT INTO runs BY NAME SELECT * FROM incoming", run_table(run))
 
-    def finish_run(self, run_id: str, finished: str) -> None:
-        """Note when the run ended (ISO 8601, UTC)."""
+    def finish_run(self, run_id: str, finished: str, learnt: Mapping[str, Scalar] | None = None) -> None:
+        """Note when the run ended (ISO 8601, UTC), and what its provenance gains by that."""
         with self._transaction(small=True) as cursor:
             require_run(cursor, run_id)
-            cursor.execute("UPDATE runs SET finished = ? WHERE run_id = ?", [finished, run_id])
+            cursor.execute(_FINISH_RUN, [finished, _provenance(cursor, run_id, learnt), run_id])
 
     def run(self, ref: str) -> Run:
         """The run whose id begins so, or for "last" the one stored last; raises `UnknownRef`."""
@@ -80,8 +81,13 @@ class StoredRuns(Part):
             require_run(cursor, run_id)
             return attempts_of_table(select(cursor, "attempts", _ATTEMPTS_OF_RUN, ref=run_id))
 
-    def replace_verdicts(self, run_id: str, verdicts: Sequence[Verdict]) -> None:
-        """Put these verdicts in place of all that the run has; all of them or, failing, none."""
+    def replace_verdicts(
+        self, run_id: str, verdicts: Sequence[Verdict], learnt: Mapping[str, Scalar] | None = None
+    ) -> None:
+        """Put these verdicts in place of all that the run has; all of them or, failing, none.
+
+        `learnt` is what the run's provenance gains by them.
+        """
         if foreign := {verdict.run_id for verdict in verdicts} - {run_id}:
             raise StoreError(f"run {run_id}: a verdict of run {min(foreign)} is not one of its own")
         keys = Counter(
@@ -95,6 +101,8 @@ class StoredRuns(Part):
             require_run(cursor, run_id)
             cursor.execute("DELETE FROM verdicts WHERE run_id = ?", [run_id])
             insert(cursor, "INSERT INTO verdicts BY NAME SELECT * FROM incoming", verdicts_table(verdicts))
+            if learnt:
+                cursor.execute(_LEARN, [_provenance(cursor, run_id, learnt), run_id])
 
     def verdicts(self, run_id: str) -> list[Verdict]:
         """All verdicts of a run, by unit, repeat, arm and fact."""
@@ -103,8 +111,16 @@ class StoredRuns(Part):
             return verdicts_of_table(select(cursor, "verdicts", _VERDICTS_OF_RUN, ref=run_id))
 
 
+def _provenance(cursor: Cursor, run_id: str, learnt: Mapping[str, Scalar] | None) -> str:
+    """A run's provenance with what was learnt since, as it is stored."""
+    (stored,) = column(cursor, "SELECT provenance FROM runs WHERE run_id = ?", run_id)
+    return json.dumps({**json.loads(stored), **(learnt or {})})
+
+
 _ATTEMPTS_OF_RUN = 'SELECT * FROM attempts WHERE run_id = $ref ORDER BY unit_id, repeat, "order", arm'
 _VERDICTS_OF_RUN = "SELECT * FROM verdicts WHERE run_id = $ref ORDER BY unit_id, repeat, arm, fact_id"
+_FINISH_RUN = "UPDATE runs SET finished = ?, provenance = ? WHERE run_id = ?"
+_LEARN = "UPDATE runs SET provenance = ? WHERE run_id = ?"
 _STATUS_OF_ATTEMPT = "SELECT status FROM attempts WHERE run_id = ? AND unit_id = ? AND arm = ? AND repeat = ?"
 _DELETE_ATTEMPT = "DELETE FROM attempts WHERE run_id = ? AND unit_id = ? AND arm = ? AND repeat = ?"
 _DELETE_VERDICTS = "DELETE FROM verdicts WHERE run_id = ? AND unit_id = ? AND arm = ? AND repeat = ?"

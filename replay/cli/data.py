@@ -19,6 +19,7 @@ from bundles import (
 )
 from replay.catalog import Added, add, add_path, suite_path
 from replay.cli.shared import open_store, options, say, say_bounded, say_doubtful_facts, show, store_option
+from replay.report.figures import count
 from replay.report.table import one_line
 
 strict_option = click.option("--strict", is_flag=True, help="What cannot be imported is an error.")
@@ -51,7 +52,13 @@ def import_() -> None:
 @strict_option
 @store_option
 def import_any(sources: tuple[str, ...], kind: ImportKind | None, strict: bool, store: Path) -> None:
-    """Import suites, bundles and whatever else sessions are kept in."""
+    """Import suites, bundles and whatever else sessions are kept in.
+
+    \b
+    For example:
+      redraft import suite.toml prod.journal
+      redraft import any --as chat log.jsonl
+    """
     with open_store(store, create=True) as opened:
         for name in sources:
             _tell(add_path(opened, suite_path(name) or Path(name), kind, strict=strict))
@@ -86,7 +93,12 @@ def import_any(sources: tuple[str, ...], kind: ImportKind | None, strict: bool, 
 @strict_option
 @store_option
 def import_git(repository: Path, store: Path, since: Any, **given: Any) -> None:
-    """Import the edits of a git repository's documents, section by section."""
+    """Import the edits of a git repository's documents, section by section.
+
+    \b
+    For example:
+      redraft import git ~/docs --path 'docs/**/*.md' --limit 100
+    """
     limits = HistoryLimits(
         **{key: given.pop(key) for key in ("min_words", "max_words", "max_change", "limit")}
     )
@@ -101,7 +113,12 @@ def import_git(repository: Path, store: Path, since: Any, **given: Any) -> None:
 @strict_option
 @store_option
 def import_loom(folder: Path, name: str | None, strict: bool, store: Path) -> None:
-    """Import a Loom directory: revisions, refreshes and corrections."""
+    """Import a Loom directory: revisions, refreshes and corrections.
+
+    \b
+    For example:
+      redraft import loom sessions/
+    """
     _store(read_loom(folder, name=name, strict=strict), store)
 
 
@@ -111,7 +128,12 @@ def import_loom(folder: Path, name: str | None, strict: bool, store: Path) -> No
 @strict_option
 @store_option
 def import_chat(log: Path, name: str | None, strict: bool, store: Path) -> None:
-    """Import a log of chat requests, where later ones repeat earlier ones with an edited text."""
+    """Import a log of chat requests, where later ones repeat earlier ones with an edited text.
+
+    \b
+    For example:
+      redraft import chat log.jsonl --name support
+    """
     _store(read_chat(log, name=name, strict=strict), store)
 
 
@@ -127,14 +149,21 @@ def import_chat(log: Path, name: str | None, strict: bool, store: Path) -> None:
 @click.option("--without-events", "plain", is_flag=True, help="Leave out recorded events.")
 @store_option
 def export(ref: str, target: Path, shape: ExportFormat | None, plain: bool, store: Path) -> None:
-    """Write a bundle to a file or folder, for other tools or to import again."""
+    """Write a bundle to a file or folder, for other tools or to import again.
+
+    \b
+    For example:
+      redraft export smoke smoke.json
+      redraft export prod-week-48 week-48 --format parquet
+    """
     with open_store(store) as opened:
         bundle = opened.bundle(ref)
     if plain:
         bundle = without_events(bundle)
     shape = shape or ("suite" if target.suffix.lower() == ".json" else "arrow")
     export_bundle(bundle, target, shape)
-    show(one_line(f"{bundle.bundle_id} {bundle.name}: {len(bundle.units)} units in {target} ({shape})"))
+    units = count(len(bundle.units), "unit")
+    show(one_line(f"{bundle.bundle_id} {bundle.name}: {units} in {target} ({shape})"))
 
 
 def _store(imported: Imported, store: Path) -> None:
@@ -151,4 +180,5 @@ def _tell(added: Added) -> None:
         say(imported.summary)
     note = "" if added.known_as is None else f" (was there already, as {added.known_as})"
     bundle = imported.bundle
-    show(one_line(f"{bundle.bundle_id} {bundle.name}: {len(bundle.units)} units{note}"))
+    units = count(len(bundle.units), "unit")
+    show(one_line(f"{bundle.bundle_id} {bundle.name}: {units}{note}"))

@@ -1,5 +1,6 @@
 """Values for the tests of bundles: small factories, and strategies for whole bundles."""
 
+import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -238,3 +239,17 @@ def run(store: Store, bundle: Bundle, make_run: Callable[..., Run]) -> Run:
     run = make_run(bundle)
     store.create_run(run)
     return run
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A disk of 8 MB, where this machine lets a test have one."""
+    mounted = tmp_path / "disk"
+    mounted.mkdir()
+    done = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", str(mounted)], capture_output=True, text=True
+    )
+    if done.returncode:
+        pytest.skip(f"mounting is not possible here: {done.stderr.strip()}")
+    yield mounted
+    subprocess.run(["umount", str(mounted)], check=True)

@@ -1,11 +1,12 @@
-"""Damage at every place of a small journal and of a small store, and whether it is noticed: run by hand.
+"""Damage at every place of a small journal, exported bundle and store, and whether it is noticed: by hand.
 
-    python tests/bundles/damage.py [--share 1.0] [--seed 1]
+    python tests/bundles/damage.py [--part 1/1] [--seed 1]
 
-Damage is one flipped bit, or a cut. Tried are all bytes of a journal's segments and mark, of the log that a
-killed store leaves and of a store's headers, and some drawn by lot of its blocks, which are alike. `--share`
-is how much of that is tried. It is detected if opening or reading says so, and harmless if all is read as it
-was; anything else is wrong. Prints a table; exits with 1 if anything is wrong.
+Damage is one flipped bit, or a cut. Tried are all bytes of a journal's segments and mark, of an exported
+bundle's files, of the log that a killed store leaves and of a store's headers, and some drawn by lot of its
+blocks, which are alike. `--part 2/5` tries the second of every five. It is detected if opening or reading
+says so, and harmless if all is read as it was; anything else is wrong. Prints a table; exits with 1 if
+anything is wrong.
 """
 
 import argparse
@@ -15,7 +16,8 @@ import signal
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
@@ -23,7 +25,20 @@ from tabulate import tabulate
 from torture import in_child, run, scratch
 from torture_scenarios import Say, add_attempt, prepare_run
 
-from bundles import BundleError, Journal, Store
+from bundles import (
+    Bundle,
+    BundleError,
+    Event,
+    Fact,
+    Journal,
+    Session,
+    Source,
+    Store,
+    Unit,
+    bundle_of,
+    export_bundle,
+    read_tables,
+)
 from bundles.segments import LOST
 
 HEADERS_BYTES = 3 * 4096
@@ -32,13 +47,14 @@ Read = Callable[[Path], tuple[str, bool]]
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--share", type=float, default=1.0)
+    parser.add_argument("--part", default="1/1")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
+    part, parts = map(int, options.part.split("/"))
     began, rows, wrong = time.monotonic(), [], []
     with scratch("damage-") as home:
         for what, folder, path, read, places in victims(Path(home), Random(options.seed)):
-            tried = sorted(Random(options.seed).sample(places, max(1, int(len(places) * options.share))))
+            tried = places[part - 1 :: parts]
             for how in ("flipped", "cut"):
                 outcomes = damage(folder, path, read, tried, how)
                 counts = Counter(outcome.partition(":")[0] for outcome in outcomes)
@@ -47,16 +63,20 @@ def main() -> int:
                 found = zip(tried, outcomes, strict=True)
                 wrong += [f"{name} at {place}: {line}" for place, line in found if line.startswith("wrong")]
     print(tabulate(rows, headers=["damaged", "places", "detected", "harmless", "wrong"]))
-    print(f"seed {options.seed}, {time.monotonic() - began:.0f} s")
+    print(f"part {options.part}, seed {options.seed}, {time.monotonic() - began:.0f} s")
     print(*wrong[:20], sep="\n", end="")
     return int(bool(wrong))
 
 
-def victims(home: Path, chance: Random) -> Iterable[tuple[str, Path, Path, Read, range | list[int]]]:
+def victims(home: Path, chance: Random) -> Iterable[tuple[str, Path, Path, Read, Sequence[int]]]:
     """What to damage: its name, its folder, the file, how it is read, and the places in the file."""
     in_child(lambda say: make_journal(home / "journal"))
     for path in sorted((home / "journal" / "prod").iterdir()):
         yield f"journal, {path.name.lstrip('0')}", home / "journal", path, read_journal, size_of(path)
+    (home / "export").mkdir()
+    in_child(lambda say: export_bundle(small_bundle(), home / "export" / "b", "arrow"))
+    for path in sorted((home / "export" / "b").iterdir()):
+        yield f"Arrow bundle, {path.name}", home / "export", path, read_export, size_of(path)
     run(lambda say: make_store(home / "killed", closing=False), None)
     log = home / "killed" / "s.duckdb.wal"
     yield "store, its log", home / "killed", log, read_store, size_of(log)
@@ -64,7 +84,7 @@ def victims(home: Path, chance: Random) -> Iterable[tuple[str, Path, Path, Read,
     store = home / "closed" / "s.duckdb"
     yield "store, its headers", home / "closed", store, read_store, range(HEADERS_BYTES)
     blocks = range(HEADERS_BYTES, store.stat().st_size)
-    yield "store, its blocks", home / "closed", store, read_store, chance.sample(blocks, 2000)
+    yield "store, its blocks", home / "closed", store, read_store, sorted(chance.sample(blocks, 2000))
     mark = home / "closed" / "s.duckdb.redraft-mark"
     yield "store, its mark", home / "closed", mark, read_store, size_of(mark)
 
@@ -86,6 +106,18 @@ def read_journal(folder: Path) -> tuple[str, bool]:
         return repr(records), bool(journal.recovery.said)
 
 
+def small_bundle() -> Bundle:
+    session = Session("s", "suite")
+    unit = Unit("u", "s", "Sum up.", (Source("a", "On Friday."),), (Source("a", "On Monday."),))
+    fact = Fact("f", "expect", ("Monday",))
+    event = Event("s", 0, "2025-01-02T03:04:05Z", "opened", 1)
+    return bundle_of("small", [session], [replace(unit, facts=(fact,))], [event])
+
+
+def read_export(folder: Path) -> tuple[str, bool]:
+    return repr(read_tables(folder / "b")), False
+
+
 def make_store(folder: Path, *, closing: bool) -> None:
     folder.mkdir()
     prepare_run(folder)
@@ -104,7 +136,7 @@ def read_store(folder: Path) -> tuple[str, bool]:
         return repr((bundles, store.runs(), store.attempts("r1"), store.verdicts("r1"))), False
 
 
-def damage(folder: Path, path: Path, read: Read, places: list[int], how: str) -> list[str]:
+def damage(folder: Path, path: Path, read: Read, places: Sequence[int], how: str) -> list[str]:
     """What comes of each place, on a copy; a process that dies of one is wrong there, and another goes on."""
     whole, copy = path.read_bytes(), folder.with_name("copy")
     shutil.copytree(folder, copy)

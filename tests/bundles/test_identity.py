@@ -1,3 +1,4 @@
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from random import Random
@@ -7,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bundles import Bundle, Condition, Event, Fact, Reference, Session, Source, Unit
-from bundles.identity import bundle_id, revision_id
+from bundles.identity import bundle_id, revision_content, revision_id
 
 
 @settings(max_examples=50)
@@ -76,6 +77,12 @@ def test_events_count_only_where_there_are_any(make_unit: Callable[..., Unit]) -
     assert bundle_id(sessions, units, []) == bundle_id(sessions, units)
     ids = {bundle_id(sessions, units, events) for events in ([], [event], [replace(event, revision=2)])}
     assert len(ids) == 3
+
+
+@given(name=st.text(), text=st.text())
+def test_content_of_a_revision_is_json_as_the_standard_library_writes_it(name: str, text: str) -> None:
+    written = json.dumps(["source", name, text], ensure_ascii=False, separators=(",", ":"))
+    assert revision_content("source", name, text) == f"{written}\n".encode()
 
 
 def test_revision_id_tells_kind_name_and_text_apart() -> None:

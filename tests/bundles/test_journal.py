@@ -216,20 +216,6 @@ def test_a_full_disk_is_told_and_recording_resumes_when_there_is_space(folder: P
     assert [int(payload.split()[0]) for payload in payloads(folder)] == acknowledged
 
 
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A disk of 8 MB, where this machine lets a test have one."""
-    mounted = tmp_path / "disk"
-    mounted.mkdir()
-    done = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", str(mounted)], capture_output=True, text=True
-    )
-    if done.returncode:
-        pytest.skip(f"mounting is not possible here: {done.stderr.strip()}")
-    yield mounted
-    subprocess.run(["umount", str(mounted)], check=True)
-
-
 def test_a_disk_of_8_mb_fills_up_and_recording_resumes_when_there_is_space(small_disk: Path) -> None:
     other, folder = small_disk / "other", small_disk / "prod"
     other.write_bytes(b"x" * 4_000_000)

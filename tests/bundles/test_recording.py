@@ -59,6 +59,7 @@ any_change = st.builds(
     state=st.none()
     | st.builds(SectionState, any_text, any_sources, st.none() | any_text, any_texts, st.none()),
     written_from=any_sources,
+    written_for=any_texts,
     edited=st.booleans(),
     written=st.none() | any_text,
     draft=st.none() | any_text,

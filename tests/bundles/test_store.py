@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
+from random import Random
 
 import duckdb
 import pytest
@@ -18,11 +19,16 @@ import pytest
 from bundles import (
     Attempt,
     AttemptFilter,
+    Bundle,
     Run,
+    Session,
+    Source,
     Store,
     StoreError,
     StoreLocked,
+    Unit,
     Verdict,
+    bundle_of,
 )
 from bundles.identity import bundle_id
 from bundles.schema import FORMAT_VERSION
@@ -182,6 +188,28 @@ class TestProcesses:
             assert found == [*acknowledged, len(acknowledged)]  # the last was told to have failed
             with pytest.raises(StoreError, match="is already stored"):
                 store.add_attempt(replace(store.attempts("r1")[0], text="again"))
+
+    def test_import_that_a_disk_of_8_mb_has_no_room_for_changes_nothing(
+        self, small_disk: Path, make_unit: Callable[..., Unit]
+    ) -> None:
+        def bundle_of_size(name: str, megabytes: int) -> Bundle:
+            texts = [Random(f"{name} {number}").randbytes(50_000).hex() for number in range(megabytes * 10)]
+            units = [make_unit(f"u{n}", sources_after=(Source("a", text),)) for n, text in enumerate(texts)]
+            return bundle_of(name, [Session("s1", "suite")], units)
+
+        first, second = bundle_of_size("first", 1), bundle_of_size("second", 3)
+        other, path = small_disk / "other", small_disk / "store.duckdb"
+        other.write_bytes(b"x" * 4_000_000)
+        with Store.open(path) as store:
+            store.add_bundle(first)
+            for _ in range(2):
+                with pytest.raises(StoreError, match="No space left on device"):
+                    store.add_bundle(second)
+                assert [info.name for info in store.bundles()] == ["first"]
+            other.unlink()
+            assert store.add_bundle(second)
+        with Store.open(path) as store:
+            assert [store.bundle(name) for name in ("first", "second")] == [first, second]
 
 
 class TestSnapshots:

@@ -16,6 +16,19 @@ class TestRuns:
         store.finish_run("r1", "2025-01-02T04:00:00Z")
         assert store.runs() == [replace(run, finished="2025-01-02T04:00:00Z")]
 
+    def test_learns_at_its_end_and_forgets_nothing(self, store: Store, run: Run) -> None:
+        store.finish_run("r1", "2025-01-02T04:00:00Z", {"load_end": 0.5, "load_start": None})
+        known = {**run.provenance, "load_end": 0.5, "load_start": None}
+        assert store.run("r1").provenance == known
+        store.finish_run("r1", "2025-01-02T05:00:00Z")
+        assert store.run("r1").provenance == known
+
+    def test_learns_from_its_verdicts_together_with_them(self, store: Store, run: Run) -> None:
+        store.replace_verdicts("r1", [], {"claim_judge": "j"})
+        assert store.run("r1") == replace(run, provenance={**run.provenance, "claim_judge": "j"})
+        store.replace_verdicts("r1", [])
+        assert store.run("r1").provenance["claim_judge"] == "j"
+
     def test_last_is_the_one_stored_last(self, path: Path, store: Store, run: Run) -> None:
         """Whatever its clock says, and whichever ended last."""
         for run_id, started in (("a1", run.started), ("a0", "2024-01-01T00:00:00Z")):

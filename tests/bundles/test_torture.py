@@ -11,7 +11,7 @@ import pytest
     "command",
     [
         pytest.param(["torture.py", "--points", "20"], id="kills"),
-        pytest.param(["damage.py", "--share", "0.002"], id="damage"),
+        pytest.param(["damage.py", "--part", "1/500"], id="damage"),
     ],
 )
 def test_nothing_acknowledged_is_lost_repeated_or_changed_without_a_word(command: list[str]) -> None:

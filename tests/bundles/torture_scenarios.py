@@ -45,11 +45,11 @@ class Verdict:
 class Scenario:
     """What is prepared once, what a process is killed at, and what must be so afterwards.
 
-    `by_call` kills at calls of `os`, otherwise at times.
+    The calls that change files are DuckDB's, or else Python's.
     """
 
     share: int
-    by_call: bool
+    is_duckdb: bool
     prepare: Callable[[Path], None]
     act: Callable[[Path, Say], None]
     check: Callable[[Path, list[str]], Verdict]
@@ -272,11 +272,11 @@ def check_migration(folder: Path, said: list[str]) -> Verdict:
 
 
 SCENARIOS = {
-    "recording": Scenario(35, True, nothing, record, check_recording),
-    "recovering": Scenario(10, True, prepare_damaged, recover, check_recovery),
-    "ingesting": Scenario(12, False, prepare_half_ingested, ingest, check_ingest),
-    "importing": Scenario(8, False, nothing, import_bundle, check_import),
-    "checkpointing": Scenario(15, False, prepare_run, checkpoint, check_attempts),
-    "taking snapshots": Scenario(10, False, prepare_run, snapshot, check_snapshot),
-    "migrating": Scenario(10, False, prepare_old, migrate, check_migration),
+    "recording": Scenario(35, False, nothing, record, check_recording),
+    "recovering": Scenario(10, False, prepare_damaged, recover, check_recovery),
+    "ingesting": Scenario(12, True, prepare_half_ingested, ingest, check_ingest),
+    "importing": Scenario(8, True, nothing, import_bundle, check_import),
+    "checkpointing": Scenario(15, True, prepare_run, checkpoint, check_attempts),
+    "taking snapshots": Scenario(10, True, prepare_run, snapshot, check_snapshot),
+    "migrating": Scenario(10, True, prepare_old, migrate, check_migration),
 }

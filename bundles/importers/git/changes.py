@@ -83,6 +83,12 @@ def churn(old: str, new: str) -> str | None:
     return None
 
 
+def is_word_list(text: str) -> bool:
+    """Whether most words are alone on their line, as in a list of packages: nothing to write about."""
+    lines = [line.split() for line in _filled_lines(text) if not line.lstrip().startswith("#")]
+    return sum(len(words) == 1 for words in lines) * 2 > sum(map(len, lines))
+
+
 def change_of(old: str, new: str) -> Change:
     """How two texts that differ differ."""
     before, after = _tokens(old), _tokens(new)

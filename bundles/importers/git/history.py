@@ -11,7 +11,8 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 
-from bundles.importers.git.changes import change_of, churn
+from bundles.errors import EmptySuite
+from bundles.importers.git.changes import change_of, churn, is_word_list
 from bundles.importers.git.pairing import paired
 from bundles.importers.git.questions import question_of
 from bundles.importers.git.repository import Documents, Repository, Revision, Unreadable
@@ -54,11 +55,16 @@ def read_history(
     collector = Collector(name or origin.rpartition("/")[2], strict=strict)
     with repository.documents() as documents:
         reader = _Reader(origin, documents, collector, limits or HistoryLimits())
+        found_any = False
         for change in repository.revisions(commit, patterns, since):
+            found_any = True
             if change is None:
                 collector.leave_out("merge commit")
             elif not reader.read(change):
                 break
+    if not found_any:
+        when = "" if since is None else f" since {since[:10]}"
+        raise EmptySuite(f"{path}: no commit{when} changes a document that matches {' or '.join(patterns)}")
     for session, unit in reader.found():
         collector.add(f"{path}: commit {unit.attribution['commit'][:12]}", [session], [unit])
     return collector.done(path)
@@ -136,6 +142,8 @@ class _Reader:
             return self.collector.leave_out(f"section under {self.limits.min_words} words")
         if max(words) > self.limits.max_words:
             return self.collector.leave_out(f"section over {self.limits.max_words} words")
+        if is_word_list(new):
+            return self.collector.leave_out("section that is a list of single words")
         if reason := churn(old, new):
             return self.collector.leave_out(f"only {reason} changed")
         change = change_of(old, new)

@@ -23,9 +23,8 @@ _NOTE = "Say in one short paragraph what a reader of this section has to know."
 _MOST_LISTED = 12
 _MOST_FACTS = 3
 _LONGEST_VALUE = 60
-_COMMAND_LINE = re.compile(
-    r"^\s*(?:\$|>|pip|npm|git|docker|make|cargo|go|brew|apt(?:-get)?|curl|uv|conda)\s\S", re.M
-)
+_COMMAND_LINE = re.compile(r"\s*(?:\$|pip|npm|git|docker|make|cargo|go|brew|apt(?:-get)?|curl|uv|conda)\s+\S")
+_FENCED = re.compile(r"^(`{3,}|~{3,})[^\n]*\n(.*?)^\1", re.MULTILINE | re.DOTALL)
 _LIST_ITEM = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+\S", re.MULTILINE)
 _QUOTES = str.maketrans({**dict.fromkeys("‘’ʼ′´", "'"), **dict.fromkeys("“”„″", '"'), "\N{MINUS SIGN}": "-"})
 
@@ -49,10 +48,10 @@ def question_of(change: Change, old: str, new: str) -> Question:
     names = {token for token in code_of(new) if is_name(token) or token.isidentifier()}
     if change.category == "value" and len(values) <= _MOST_LISTED:
         return Question(_VALUES, _facts(change.replacements, old, new))
-    if change.category == "rename" and len(names) <= _MOST_LISTED:
-        shown = [swap for swap in change.replacements if names.intersection(tokens_of(swap.new))]
+    shown = [swap for swap in change.replacements if names.intersection(tokens_of(swap.new))]
+    if change.category == "rename" and shown and len(names) <= _MOST_LISTED:
         return Question(_NAMES, _facts(shown, old, new))
-    if _COMMAND_LINE.search(new):
+    if _commands(old) != _commands(new) != []:
         return Question(_COMMANDS)
     if len(_LIST_ITEM.findall(new)) >= 3:
         return Question(_POINTS)
@@ -78,6 +77,13 @@ def _facts(swaps: Sequence[Replacement], old: str, new: str) -> tuple[Fact, ...]
     return (*expects, *forbids)
 
 
+def _commands(text: str) -> list[str]:
+    """The lines that are commands: in a block of code, indented as one or after a prompt."""
+    lines = [line for _, block in _FENCED.findall(text) for line in block.split("\n")]
+    lines += [line for line in text.split("\n") if line.startswith(("    ", "\t", "$ "))]
+    return [line.strip() for line in lines if _COMMAND_LINE.match(line)]
+
+
 def _is_telling(value: str) -> bool:
     """Whether the value in an answer can only be this value: not the number of a list item, say."""
     if not 2 <= len(value) <= _LONGEST_VALUE or "\n" in value or "://" in value:
@@ -92,7 +98,7 @@ def _states(plain: str, value: str) -> bool:
 
 def _states_clearly(plain: str, value: str) -> bool:
     """Whether it stands there apart from everything that might make another value of it."""
-    left, right = r"(?:^|(?<!\d)\s|[(\[{\"'`*=>|:])", r"(?:$|\s(?!\d)|[)\]}\"'`*|<]|[.,;:!?](?:\s|$))"
+    left, right = r"(?:^|(?<!\d)\s|[(\[{\"'`*=>|:])", r"\+?(?:$|\s(?!\d)|[)\]}\"'`*|<]|[.,;:!?](?:\s|$))"
     return re.search(left + re.escape(_plain(value)) + right, plain) is not None
 
 

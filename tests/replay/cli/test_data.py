@@ -46,7 +46,7 @@ class TestImport:
     def test_names_bundle_units_and_what_was_skipped(self, suite: Path, invoke: Invoke) -> None:
         first = invoke("import", suite)
         assert first.exit_code == 0
-        assert "mine: 1 units" in first.stdout
+        assert "mine: 1 unit" in first.stdout
         assert "mine.jsonl:2" in first.stderr
         assert "was there already, as mine" in invoke("import", suite).stdout
         listed = invoke("bundles", "--json")
@@ -88,8 +88,8 @@ class TestImport:
         lines = [{"messages": messages, "response": "a"}]
         lines.append({"messages": [{"role": "user", "content": f"Sum up:\n\n{PROSE}."}], "response": "b"})
         chat.write_text("\n".join(map(json.dumps, lines)))
-        assert "log: 1 units" in invoke("import", chat).stdout
-        assert "log: 1 units" in invoke("import", "chat", chat).stdout
+        assert "log: 1 unit" in invoke("import", chat).stdout
+        assert "log: 1 unit" in invoke("import", "chat", chat).stdout
         assert (
             "other: 2 units (was there already, as guides)"
             in invoke("import", "loom", tmp_path / "x-loom", "--name", "other").stdout
@@ -132,8 +132,8 @@ class TestImport:
         found = invoke("import", "git", repository, "--path", "*.md", "--name", "limits")
         assert "limits: 2 units" in found.stdout
         assert found.stderr == "2 imported, 1 skipped because: 1 document added\n"
-        assert "guides: 1 units" in invoke("import", "git", repository, "--limit", "1").stdout
-        assert "guides: 1 units" in invoke("import", "git", repository, "--rev", "HEAD~1").stdout
+        assert "guides: 1 unit" in invoke("import", "git", repository, "--limit", "1").stdout
+        assert "guides: 1 unit" in invoke("import", "git", repository, "--rev", "HEAD~1").stdout
         for options in (["--path", "*.rst"], ["--min-words", "300"], ["--since", "2099-01-01"]):
             assert invoke("import", "git", repository, *options).exit_code == 5
         for options in (["--rev", "nix"], ["--since", "yesterday"], ["--max-change", "2"]):

@@ -6,7 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bundles.importers.git.changes import change_of, churn, code_of, is_name, is_value, tokens_of
+from bundles.importers.git.changes import (
+    change_of,
+    churn,
+    code_of,
+    is_name,
+    is_value,
+    is_word_list,
+    tokens_of,
+)
 
 DATA = Path(__file__).parents[3] / "data"
 
@@ -82,6 +90,12 @@ def test_words_that_are_values_or_names() -> None:
     assert not any(map(is_value, ["may be", "word", "monday's"]))
     assert all(map(is_name, ["--flag", "-r", "a_b", "x.y", "a/b", "camelCase", "Priya", "llm-x"]))
     assert not any(map(is_name, ["word", "-", "14"]))
+
+
+def test_a_word_list_is_mostly_words_alone_on_their_line() -> None:
+    assert is_word_list("# made by a tool, with these words\na==1\n    # via b\nb==2\n")
+    assert not is_word_list("Run all of this:\n```json\n{\n}\n```\n")
+    assert not is_word_list("")
 
 
 def test_code_is_what_stands_in_blocks_and_spans() -> None:

@@ -49,6 +49,7 @@ def test_edits_of_a_section_are_one_session_with_facts(make_repository: Callable
     [
         (b"# A\n\nshort 1", b"# A\n\nshort 2", "section under 30 words"),
         (guide(1) + b"word " * 300, guide(2) + b"word " * 300, "section over 300 words"),
+        (b"a==1\n" * 40, b"a==1\n" * 39 + b"b==2\n", "section that is a list of single words"),
         (guide(1), guide(1, more="[x](http://a.x)"), "over 0% of the words changed"),
         (guide(1, more="[x](http://a.x)"), guide(1, more="[x](http://b.x)"), "only links changed"),
         (guide(1), guide(1, more="\n\n![build](b.svg)\n"), "only badges changed"),
@@ -68,6 +69,16 @@ def test_what_is_left_out_is_counted(
     path = make_repository({b"a.md": old}, {b"a.md": new})
     with pytest.raises(EmptySuite, match=rf"no usable unit, 2 skipped because: .*1 {reason}"):
         read_history(path, limits=HistoryLimits(max_change=0.0))
+
+
+def test_documents_that_are_not_there_are_named(make_repository: Callable[..., Path]) -> None:
+    path = make_repository({b"a.md": guide(1)}, {b"a.md": guide(2)})
+    with pytest.raises(
+        EmptySuite, match=r"guides: no commit changes a document that matches docs/\*\*/\*.md"
+    ):
+        read_history(path, patterns=("docs/**/*.md",))
+    with pytest.raises(EmptySuite, match=r"no commit since 2030-01-01 changes a document that matches .*rst"):
+        read_history(path, since="2030-01-01T00:00:00Z")
 
 
 def test_the_same_edit_on_two_branches_is_one(make_repository: Callable[..., Path]) -> None:

@@ -66,6 +66,9 @@ def test_a_new_value_that_stood_in_the_old_text_is_not_expected() -> None:
     ("new", "asked"),
     [
         ("Text goes on.\n\n$ make all\n", "List every command in this section"),
+        ("Text goes on.\n\n```sh\ncurl -s x\n```\n", "List every command in this section"),
+        ("Text goes on.\n\n    pip install x\n", "List every command in this section"),
+        ("Text goes on,\nmake sure of it.\n\n> make all\n", "Say in one short paragraph"),
         ("Text goes on.\n\n- a\n- b\n1. c\n", "Summarise this section in three bullet points."),
         ("Text goes on and on.", "Say in one short paragraph"),
     ],
@@ -77,6 +80,19 @@ def test_what_is_asked_goes_by_what_the_section_holds(new: str, asked: str) -> N
     assert ask(new, "Text goes on.").instruction == "Summarise this section in two or three sentences."
 
 
+def test_commands_are_asked_for_where_they_changed() -> None:
+    old = "Text goes on.\n\n$ ./scripts/test\n"
+    assert ask(old, old.replace("Text", "It all")).instruction.startswith("Summarise")
+    assert ask(old, old.replace("./scripts/test", "make test")).instruction.startswith("List every command")
+
+
+def test_a_least_version_is_a_value() -> None:
+    question = ask("Needs Python 3.7+, and pip.", "Needs Python 3.8+, and pip.")
+    assert [fact.values for fact in question.facts] == [("3.8",), ("3.7",)]
+    assert check_fact(question.facts[0], "It needs Python 3.8+.").outcome == "pass"
+    assert check_fact(question.facts[1], "It needs Python 3.7+.").outcome == "fail"
+
+
 def test_facts_of_real_edits_hold_against_the_new_text_and_not_the_old() -> None:
     made = 0
     for line in (DATA / "real-edits-sample.jsonl").read_text(encoding="utf-8").splitlines():
@@ -85,4 +101,4 @@ def test_facts_of_real_edits_hold_against_the_new_text_and_not_the_old() -> None
             made += 1
             assert check_fact(fact, entry["context_new"]).outcome == "pass"
             assert check_fact(fact, entry["context_old"]).outcome == "fail"
-    assert made == 2
+    assert made == 4
