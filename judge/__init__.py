@@ -15,7 +15,14 @@ from judge.calibration import (
 from judge.canaries import CanaryCount, CanaryOutcome
 from judge.claim_cache import ReplyCache
 from judge.claim_questions import PROMPT_VERSION
-from judge.claim_verdicts import ClaimVerdicts, assess_claims, claim_findings, is_claim_verdict, judge_claims
+from judge.claim_verdicts import (
+    ClaimVerdicts,
+    assess_claims,
+    claim_findings,
+    claim_note,
+    is_claim_verdict,
+    judge_claims,
+)
 from judge.comparability import Comparability, comparability, require_comparable
 from judge.errors import BaselineError, IncomparableRuns, JudgeError, PolicyError
 from judge.evaluate import JUDGE, JUDGE_VERSION, judge_attempts
@@ -76,6 +83,7 @@ __all__ = [
     "canary_cases",
     "check_facts",
     "claim_findings",
+    "claim_note",
     "comparability",
     "compare_with_baseline",
     "decide",

@@ -1,14 +1,15 @@
 """The claim judge's verdicts on a run's attempts, and what they say together.
 
 Invariant: every attempt under judgement gets one verdict for each claim fact. Claim facts are never counted
-among a unit's own; a run that was claim-judged is assessed a second time, on them alone.
+among a unit's own; a run that was claim-judged is assessed a second time, on them alone. It notes that it
+was, so taking verdicts away, be it all of them, leaves claims that are unscored.
 """
 
 import asyncio
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from bundles import Attempt, Fact, Run, Source, Unit, Verdict
+from bundles import Attempt, Fact, Run, Scalar, Source, Unit, Verdict
 from judge.asking import Asker
 from judge.claims import PairJudgement, judge_pair
 from judge.errors import JudgeError
@@ -22,6 +23,7 @@ from judge.policy import GatePolicy
 CLAIM_JUDGE = "claims:"
 LOST_FACTS, NEW_ERRORS = "claims/lost_facts", "claims/new_errors"
 CLAIM_FACTS = tuple(Fact(fact_id, "expect", (), matcher="claims") for fact_id in (LOST_FACTS, NEW_ERRORS))
+_NOTED = "claim_judge"
 _ITSELF = Finding("pass", "plain generation is what the others are compared with")
 
 
@@ -60,6 +62,12 @@ def is_claim_verdict(verdict: Verdict) -> bool:
     return verdict.judge.startswith(CLAIM_JUDGE)
 
 
+def claim_note(verdicts: Sequence[Verdict]) -> Mapping[str, Scalar]:
+    """What the provenance of a run gains with verdicts on claims: whose, and how many they were."""
+    judges = sorted({verdict.judge.removeprefix(CLAIM_JUDGE) for verdict in verdicts})
+    return {_NOTED: ", ".join(judges), "claim_verdicts": len(verdicts)}
+
+
 def assess_claims(
     run: Run, units: Sequence[Unit], attempts: Iterable[Attempt], verdicts: Iterable[Verdict]
 ) -> Assessment | None:
@@ -68,7 +76,7 @@ def assess_claims(
     What was planned and has no claim verdict is unscored there, as any other fact is.
     """
     given = [verdict for verdict in verdicts if is_claim_verdict(verdict) and verdict.run_id == run.run_id]
-    if not given:
+    if not given and _NOTED not in run.provenance:
         return None
     asked = [replace(unit, facts=CLAIM_FACTS, canary=False) for unit in units]
     return assess(run, asked, attempts, given)

@@ -12,7 +12,7 @@ from bundles import Severity, brief
 from judge.errors import PolicyError
 from judge.evidence import Assessment
 from judge.intervals import Estimate
-from judge.outcomes import CONTROL, PLAIN, AttemptKey, Flip
+from judge.outcomes import CONTROL, PLAIN, AttemptKey, Attribution, Flip
 from judge.policy import GatePolicy, Metric
 from judge.significance import MOST_SESSIONS, Weight, weigh
 
@@ -28,6 +28,11 @@ _METRICS: Mapping[Metric, str] = {
     "wall": "wall time",
     "ms_per_token": "time per token",
     "passes": "number of passes",
+}
+
+_WHENCE: Mapping[Attribution, str] = {
+    "held": "held from the stale answer",
+    "decoded": "decoded by the model itself",
 }
 
 
@@ -134,11 +139,11 @@ class _Case:
                 yield self._rate(arm)
             for metric, least, speed in self._speeds(arm):
                 if speed.high is not None and speed.high < least:
-                    yield f"{arm} is too slow: {_speed(metric, speed)}; the policy asks for {least:g}"
+                    yield f"{arm} is too slow: {_speed(metric, speed)}; min_speedup asks for {least:g}x"
             pinned, share = self._assessment.pinned[arm], self._policy.pinned_survival
             if share is not None and pinned.total and pinned.kept / pinned.total < share:
                 what = f"{pinned.kept} of {pinned.total} pinned lines"
-                yield f"{arm} kept {what}; the policy asks for {100 * share:g}%"
+                yield f"{arm} kept {what}; pinned_survival asks for {100 * share:g}%"
 
     def broken(self) -> Iterator[str]:
         yield from self._incomplete("missing", self._assessment.missing)
@@ -146,7 +151,7 @@ class _Case:
 
     def doubts(self) -> Iterator[str]:
         if not self._gated:
-            yield "the run has no arm under test"
+            yield "the run has no arm under test, only plain and control; run again with --arm redraft"
         yield from self._unscored()
         yield from self._drift()
         yield from self._without_power()
@@ -155,9 +160,9 @@ class _Case:
                 yield f"{self._rate(arm)}; {_needed(self._weights[arm])}"
             for metric, least, speed in self._speeds(arm):
                 if speed.low is None or speed.low < least:
-                    yield f"{arm} may be too slow: {_speed(metric, speed)}; the policy asks for {least:g}"
+                    yield f"{arm} may be too slow: {_speed(metric, speed)}; min_speedup asks for {least:g}x"
             if self._policy.pinned_survival is not None and not self._assessment.pinned[arm].total:
-                yield f"no unit pins a line, so nothing is known of the pinned lines of {arm}"
+                yield f"no unit pins a line, so nothing is known of what pinned_survival asks of {arm}"
         yield from self._requirements()
 
     def grounds(self) -> Iterator[str]:
@@ -176,7 +181,7 @@ class _Case:
                 lost.setdefault((flip.unit_id, flip.fact_id), flip)
         if len(lost) > allowed:
             for (unit_id, fact_id), flip in lost.items():
-                yield f"{arm} lost {severity} fact {fact_id} of unit {unit_id} ({flip.attribution})"
+                yield f"{arm} lost {severity} fact {fact_id} of unit {unit_id} ({_WHENCE[flip.attribution]})"
 
     def _failed_canaries(self) -> Iterator[str]:
         if self._policy.canaries == "all":
@@ -188,7 +193,10 @@ class _Case:
         allowed = self._policy.max_regressions_over_control
         ours, theirs = (self._assessment.lost_facts(name) for name in (arm, CONTROL))
         if allowed is not None and ours - theirs > allowed:
-            yield f"{arm} lost {ours} facts and the control {theirs}; the policy allows {allowed} more"
+            yield (
+                f"{arm} lost {ours} facts and the control {theirs};"
+                f" max_regressions_over_control allows {allowed} more"
+            )
 
     def _rate(self, arm: str) -> str:
         counts, excess = self._assessment.sessions[arm], self._weights[arm].excess
@@ -199,9 +207,9 @@ class _Case:
         if excess.low is None or excess.high is None:
             return f"{arm} has no session that could show a loss"
         return (
-            f"sessions in which only {arm} or only the control lost facts: {counts.lost_alone} and"
-            f" {counts.spared} of {counts.sessions}, so {100 * excess.low:.1f} to {100 * excess.high:.1f}"
-            f" points more; the margin is {100 * (self._policy.margin or 0):g}"
+            f"only {arm} lost facts in {counts.lost_alone} and only the control in {counts.spared} of"
+            f" {counts.sessions} sessions, so {arm} loses {100 * excess.low:+.1f} to {100 * excess.high:+.1f}"
+            f" points more; the margin is {100 * (self._policy.margin or 0):g} points"
         )
 
     def _speeds(self, arm: str) -> Iterator[tuple[Metric, float, Estimate]]:
@@ -212,7 +220,10 @@ class _Case:
         concerned = [key for key in keys if key[1] in self._involved]
         if concerned:
             unit_id, arm, repeat = concerned[0]
-            yield f"attempts {what}: {len(concerned)}, the first: unit {unit_id}, arm {arm}, repeat {repeat}"
+            yield (
+                f"attempts {what}: {len(concerned)}, the first: unit {unit_id}, arm {arm}, repeat {repeat};"
+                f" make them with: redraft run --resume {self._assessment.run_id}"
+            )
 
     def _unscored(self) -> Iterator[str]:
         for arm, facts in self._assessment.arms.items():
@@ -230,25 +241,32 @@ class _Case:
                 lost = sum(flip.arm == CONTROL and flip.is_loss for flip in self._assessment.flips)
                 yield (
                     f"{shared} losses of {arm} are shared by the control: the engine's own drift;"
-                    f" plain against control lost {lost} of {self._assessment.arms[CONTROL].total} facts"
+                    f" plain against control lost {lost} of {self._assessment.arms[CONTROL].total} facts;"
+                    " a margin in [gate] weighs one against the other"
                 )
 
     def _without_power(self) -> Iterator[str]:
         assessment = self._assessment
         if assessment.blind_share > 0.5:
             count = assessment.canaries[PLAIN]
-            yield f"{count.blind} of {count.total} canaries are blind: plain generation fails them too"
+            yield (
+                f"{count.blind} of {count.total} canaries are blind: plain generation fails them too, so they"
+                " cannot show a stale fact"
+            )
         if assessment.telling_units < self._policy.min_units:
             yield (
-                f"units of which plain generation gets a fact right: {assessment.telling_units}, while the"
-                f" policy asks for {self._policy.min_units}"
+                f"units of which plain generation gets a fact right: {assessment.telling_units}, and no other"
+                f" could show a loss; min_units asks for {self._policy.min_units}"
             )
         if self._policy.max_regressions_over_control is not None and CONTROL not in assessment.arms:
-            yield "the run has no control to compare with"
+            yield "the run has no control, with which max_regressions_over_control compares"
 
     def _requirements(self) -> Iterator[str]:
         if "calibrated" in self._policy.require and not self._measures.calibrated:
-            yield "the policy requires a calibrated claim judge, and none took part"
+            yield (
+                "the policy requires a calibrated claim judge, and none took part; ask one with:"
+                f" redraft judge {self._assessment.run_id} --judge-url URL --judge-model MODEL"
+            )
         if "comparable" in self._policy.require and self._measures.unknown != ():
             unknown = ", ".join(self._measures.unknown or ("all of it",))
             yield f"the policy requires a run that others can be compared with; not known of it: {unknown}"
@@ -256,14 +274,16 @@ class _Case:
 
 def _speed(metric: Metric, speed: Estimate) -> str:
     if speed.value is None:
-        return f"its speedup in {_METRICS[metric]} is not known"
-    limits = "too few sessions for an interval"
+        return f"its speedup by {_METRICS[metric]} is not known"
+    limits = "too few sessions for an interval, 6 are needed"
     if speed.low is not None and speed.high is not None:
-        limits = f"{speed.low:.2f} to {speed.high:.2f}"
-    return f"plain's {_METRICS[metric]} is {speed.value:.2f} times its own ({limits})"
+        limits = f"{speed.low:.2f}x to {speed.high:.2f}x"
+    return f"{speed.value:.2f}x plain's speed by {_METRICS[metric]} ({limits})"
 
 
 def _needed(weight: Weight) -> str:
     if weight.sessions_needed is None:
-        return f"at these rates {MOST_SESSIONS} sessions would not tell either"
+        return (
+            f"at these rates {MOST_SESSIONS} sessions would not tell either: the margin is too close to them"
+        )
     return f"some {weight.sessions_needed} more sessions would tell"

@@ -1,8 +1,8 @@
 """One spelling for texts that read alike.
 
 Invariant: every character of a normalised text knows the range of the original it came from, and texts
-that differ only in composition, width, case, format characters or the style of quotes, dashes and spaces
-are equal once normalised.
+that differ only in composition, width, case, format characters, Markdown's marks of emphasis, code and
+escape, or the style of quotes, dashes and spaces are equal once normalised.
 """
 
 import re
@@ -27,6 +27,16 @@ _MARKS = {"‘": "'", "’": "'", "“": '"', "”": '"', "–": "-", "—": "-"
 _KEPT = r"!-~À-ÖØ-Þà-öø-ÿ\u0410-\u044f\u0621-\u064a\u3001\u3002\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fff‘’“”–—"
 _PLAIN = re.compile(rf"[{_KEPT}]+(?: [{_KEPT}]+)*(?![^\x00-\x7f{_KEPT}])")
 _OTHER = re.compile(rf"[{_KEPT}]?[^{_KEPT}]+")
+CODE = re.compile(r"(?<![\w`\\])(`{1,2})(?!`)([^`\n]+)\1(?![\w`])")
+# Marks on both sides of what they mark; `__init__` is a name.
+_MARKED = (
+    CODE,
+    re.compile(r"(?<![\w*\\])(\*{1,3})(?![\s*])([^*\n]*[^\s*\\])\1(?![\w*])"),
+    re.compile(r"(?<![\w\\])(_{1,2})(?![\s_]|(?<=__)[a-zA-Z]\w*__)([^_\n]*[^\s_\\])\1(?!\w)"),
+)
+_MARKS_ALONE = re.compile(r"</?(?:b|i|u|em|strong|mark)>|\\(?=[!-/:-@\[-`{-~\n])")
+_QUOTE_GOES_ON = re.compile(r"(?<=\n) {0,3}>(?: {0,3}>)*")
+_HAS_MARKS = re.compile(r"[*_`\\<]|\n {0,3}>")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +82,7 @@ class Normalized:
 @lru_cache(maxsize=1024)  # every fact of a unit asks for the same answers
 def normalize(source: str) -> Normalized:
     """NFKC and case folding without format characters; quotes and dashes of one style, spaces single."""
-    pieces = list(_pieces_of(source))
+    pieces = list(_pieces_of(_without_marks(source) if _HAS_MARKS.search(source) else source))
     texts = [text for _, _, text, _ in pieces]
     lined = "".join(texts)
     return Normalized(
@@ -84,6 +94,26 @@ def normalize(source: str) -> Normalized:
         _lasts=tuple(end for _, end, _, _ in pieces),
         _plain=tuple(plain for _, _, _, plain in pieces),
     )
+
+
+def _without_marks(source: str) -> str:
+    """The text with its marks made format characters, those of a quote that goes on made spaces."""
+    for pattern in _MARKED:
+        source = pattern.sub(lambda found: f"{_unseen(found[1])}{found[2]}{_unseen(found[1])}", source)
+    source = _MARKS_ALONE.sub(lambda found: _unseen(found[0]), source)
+    return _QUOTE_GOES_ON.sub(
+        lambda found: " " * len(found[0]) if _is_quoted(found.string, found.start() - 1) else found[0], source
+    )
+
+
+def _unseen(marks: str) -> str:
+    return "\N{ZERO WIDTH SPACE}" * len(marks)
+
+
+def _is_quoted(source: str, end: int) -> bool:
+    """Whether the line that ends here belongs to a quote."""
+    line = source.rfind("\n", 0, end) + 1
+    return source[line : line + 4].lstrip().startswith(">")
 
 
 def _pieces_of(source: str) -> Iterator[tuple[int, int, str, bool]]:

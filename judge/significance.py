@@ -6,6 +6,7 @@ from so many sessions is `undecided`, never settled by the best guess.
 
 from dataclasses import dataclass
 from functools import lru_cache
+from statistics import geometric_mean
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -96,16 +97,33 @@ def rule(ours: Counts, theirs: Counts, of: Counts, margin: float, confidence: fl
 def sessions_needed(ours: int, theirs: int, of: int, margin: float, confidence: float) -> int | None:
     """How many more sessions give an even chance of a ruling, should the rates stay what they are.
 
-    Further sessions are taken to lose as the median of them would. Without any session so far, none is
-    assumed to lose. None where MOST_SESSIONS in all would not do.
+    A run that lost nothing may be of an arm that seldom does: another forecast is made for it, in which each
+    rate is half a loss in these sessions, or half the margin if that is less, and the answer is the geometric
+    mean of both. None where MOST_SESSIONS in all would not do.
     """
+    counts = ours, theirs
+    total = _forecast(counts, of, (ours / max(of, 1), theirs / max(of, 1)), margin, confidence)
+    if total is not None and not any(counts):
+        seldom = min(0.5 / (of + 1), margin / 2)
+        total = round(
+            geometric_mean([total, _forecast(counts, of, (seldom, seldom), margin, confidence) or total])
+        )
+    return None if total is None else total - of
+
+
+def _forecast(
+    counts: tuple[int, int], of: int, rates: tuple[float, float], margin: float, confidence: float
+) -> int | None:
+    """The first number of sessions that is ruled on, where further ones lose as the median of them would."""
     first, look = of + 1, _FIRST_LOOK
     while first <= MOST_SESSIONS:
         total = np.arange(first, min(first + look, MOST_SESSIONS + 1))
-        further = [count + np.floor((total - of) * (count / max(of, 1)) + 1 / 3) for count in (ours, theirs)]
-        ruled = rule(further[0], further[1], total, margin, confidence) < RULINGS.index("undecided")
+        ours, theirs = (
+            count + np.floor((total - of) * share + 1 / 3) for count, share in zip(counts, rates, strict=True)
+        )
+        ruled = rule(ours, theirs, total, margin, confidence) < RULINGS.index("undecided")
         if ruled.any():
-            return int(total[ruled.argmax()]) - of
+            return int(total[ruled.argmax()])
         first, look = first + look, look * 2
     return None
 

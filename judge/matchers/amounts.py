@@ -19,15 +19,18 @@ _WRITTEN = (
     (re.compile(r"\d{1,2}(?:,\d{2})+,\d{3}(?:\.\d+)?"), ","),
     (re.compile(r"\d{1,3}(?:['_ ]\d{3})+(?:\.\d+)?"), "'_ "),
     (re.compile(r"\d{1,3}(?:['. ]\d{3})+,\d+"), "'. "),
+    (re.compile(r"\d{1,3}(?:\.\d{3}){2}"), "."),
     (re.compile(r"\d+,\d{1,2}"), ""),
 )
 _LONGEST = 60
 _VULGAR = "¼½¾⅐⅑⅒⅓⅔⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞"
 _SIMPLE_SHARE = re.compile(r"(\d+)[/⁄](\d+)")
+_NO_CENTS = re.compile(r"[.,]-+(?![\w-])")
+_POWER_OF_TEN = re.compile(r"\^(-?\d{1,3})(?!\w)|([\ue010-\ue019]+)(?!\w)")
 _POWER = re.compile(r"e([+-]?\d{1,3})(?!\w)| ?[x×*·] ?10(?:\^(-?\d{1,3})|([\ue010-\ue019]+))(?!\w)")
 _MIXED = re.compile(rf" (\d+[/⁄]\d+)(?![\w/])| ?([{_VULGAR}])\ue001+")
 _AND_HALF = re.compile(r" and (?:a (half|quarter|third)|(three) quarters)\b")
-_MAY_EXTEND = frozenset(f" ex×*·{_VULGAR}")
+_MAY_EXTEND = frozenset(f" ex×*·^.,{_VULGAR}").union(map(chr, range(0xE010, 0xE01A)))
 _MAY_EXTEND_AFTER_SPACE = frozenset(f"ax×*·0123456789{_VULGAR}")
 _HALVES = {
     "half": Fraction(1, 2),
@@ -93,7 +96,7 @@ def amount_of(written: str) -> Amount | None:
 
 
 def extended(view: str, amount: Amount, end: int) -> tuple[Amount, int]:
-    """Adds what goes on in digits: `1 1/2`, `2½`, `2 and a half`, `1e6`, `3 x 10^6`."""
+    """Adds what goes on in digits: `1 1/2`, `2½`, `2 and a half`, `1e6`, `3 x 10^6`, `10^6`, `14.-`."""
     following = view[end : end + 2]
     if following[:1] not in _MAY_EXTEND or (
         following[:1] == " " and following[1:] not in _MAY_EXTEND_AFTER_SPACE
@@ -106,9 +109,15 @@ def extended(view: str, amount: Amount, end: int) -> tuple[Amount, int]:
         if share is not None and share < 1:
             return amount + share, mixed.end()
     if power := _POWER.match(view, end):
-        raised = "".join(str(ord(char) - 0xE010) for char in power[3] or "")
-        return amount * Fraction(10) ** int(power[1] or power[2] or raised[:3]), power.end()
-    return amount, end
+        return amount * Fraction(10) ** int(power[1] or power[2] or _raised(power[3])), power.end()
+    if amount == 10 and (power := _POWER_OF_TEN.match(view, end)):
+        return Fraction(10) ** int(power[1] or _raised(power[2])), power.end()
+    no_cents = _NO_CENTS.match(view, end)
+    return amount, no_cents.end() if no_cents else end
+
+
+def _raised(digits: str) -> str:
+    return "".join(str(ord(char) - 0xE010) for char in digits[:3])
 
 
 def _vulgar(char: str) -> Fraction:

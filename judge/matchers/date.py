@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
+from judge.matchers.layout import layout
 from judge.matchers.units import units_named
 from judge.matchers.words import listed, places_of, words_of
 from judge.normalize import Normalized, Range, normalize
@@ -17,6 +18,23 @@ from judge.normalize import Normalized, Range, normalize
 _MONTHS = listed("january february march april may june july august september october november december")
 _WEEKDAYS = listed("monday tuesday wednesday thursday friday saturday sunday")
 _DECADES = listed("twenties thirties forties fifties sixties seventies eighties nineties")
+_UNITS = listed("first second third fourth fifth sixth seventh eighth ninth")
+_DAYS_IN_WORDS = {  # the longer ones first
+    **{f"twenty{gap}{unit}": 20 + n for gap in "- " for n, unit in enumerate(_UNITS, 1)},
+    **{f"thirty{gap}first": 31 for gap in "- "},
+    **{
+        word: n
+        for n, word in enumerate(
+            [
+                *_UNITS,
+                *listed("tenth eleventh twelfth thirteenth fourteenth fifteenth sixteenth seventeenth"),
+                *listed("eighteenth nineteenth twentieth"),
+            ],
+            1,
+        )
+    },
+    "thirtieth": 30,
+}
 _MONTH_NUMBERS = {name: n for n, full in enumerate(_MONTHS, 1) for name in (full, full[:3])} | {"sept": 9}
 _WEEKDAY_NUMBERS = {
     name: n for n, full in enumerate(_WEEKDAYS, 1) for name in (full, f"{full}s", full[:3])
@@ -29,24 +47,31 @@ _NEED_MORE = re.compile(
 
 _NAMES = frozenset({*_MONTH_NUMBERS, *_WEEKDAY_NUMBERS})
 _DAY = r"(?:0?[1-9]|[12]\d|3[01])(?:st|nd|rd|th)?"
-_DAYS = rf"({_DAY}(?:(?:, ?{_DAY})*,? (?:and|or|to|until|till|through) {_DAY}| ?- ?{_DAY})?)"
-_DAYS_BEFORE = re.compile(rf"(?<![\w.,:/$€£#-]){_DAYS}(?: of)?[ -]$")
+_DAYS = rf"({_DAY}(?:(?:, ?{_DAY})*,? (?:and|or|to|until|till|through) {_DAY}| ?[-/] ?{_DAY})?)"
+_DAYS_BEFORE = re.compile(rf"(?<![\w.,:/$€£#-]){_DAYS}(?:[ \n]of)?[ \n-]$")
 _DAY_ENDS = frozenset("0123456789tdhf")  # 14, 1st, 2nd, 4th, of
-_DAYS_AFTER = re.compile(rf"\.?(?: the)?[ -]{_DAYS}(?![\w%]|[.,:/]\d)")
-_YEAR_AFTER = re.compile(r"\.?(?:,? of|,)?[ -]([12]\d{3})(?![\w%]|[.,:/-]\d)")
+_DAYS_AFTER = re.compile(rf"\.?(?:[ \n]the)?[ \n-]{_DAYS}(?![\w%]|[.,:/]\d)")
+_YEAR_AFTER = re.compile(r"\.?(?:,?[ \n]of|,)?[ \n-]\(?([12]\d{3})(?![\w%]|[.,:/-]\d)")
+_WORDED = rf"({'|'.join(_DAYS_IN_WORDS)})"
+_WORDED_BEFORE = re.compile(rf"(?<!\ba )(?<!\bone )\b{_WORDED}[ \n]of[ \n]$")
+_WORDED_AFTER = re.compile(
+    rf"(?:[ \n]the)?[ \n]{_WORDED}"
+    r"(?=[.,;:!?)]|$|\n|,? [12]\d\d\d| (?:at|in|and|or|is|was|to|for|with|as|by)\b)"
+)
 _DIGITS = re.compile(r"\d(?:\d*(?=[-/.月年])|\d{3})")
 _NUMERIC = re.compile(
     r"(?:(?<![\w.,:/$€£¥#-])|(?<=mid-)|(?<=pre-)|(?<=post-))(?:"
     r"(?P<y>[12]\d{3})(?P<s>[-/.])(?P<m>\d{1,2})(?P=s)(?P<d>\d{1,2})(?!\d|-\d)"
     r"|(?P<a>\d{1,2})(?P<t>[-/.])(?P<b>\d{1,2})(?P=t)(?P<z>[12]\d{3})(?!\w|[-/.]\d)"
     r"|(?P<ym>[12]\d{3})-(?P<mm>0[1-9]|1[0-2])(?!\w|[-/.]\d)"
-    r"|(?P<my>0?[1-9]|1[0-2])/(?P<yy>[12]\d{3})(?!\w|[-/.]\d)"
+    r"|(?P<my>0?[1-9]|1[0-2])/(?P<yy>(?:19|20)\d\d)(?!\w|[-/.]\d)"
     r"|(?:(?P<cy>[12]\d{3})年 ?)?(?P<cm>\d{1,2})月(?: ?(?P<cd>\d{1,2})日)?"
     r"|(?P<ty>[12]\d{3})年"
     r"|(?P<decade>[12]\d\d0)'?s(?!\w)"
     r"|(?P<year>[12]\d{3})(?:-(?P<until>[12]\d{3}))?(?![\w%‰°$€£¥]|[.,:/]\d|-\d)"
     r")"
 )
+_WEEKDAY_GAP = re.compile(r"\.?,?[ \n](?:the )?")
 _IN_YEAR = re.compile(r"\b(?:in|since|by|until|till|from|during|year|early|late|before|after) $|\bmid[ -]$")
 _DECADE_HINT = re.compile(r"0'?s")
 _SHORT_DECADE = re.compile(
@@ -112,7 +137,7 @@ def dates(text: str) -> tuple[Date, ...]:
     for date in sorted((*_named(normalized), *_numeric(view), *_decades(view)), key=_longest_first):
         if not found or date.start >= found[-1].end:
             found.append(date)
-    return tuple(_with_weekdays(found, view))
+    return tuple(_with_weekdays(found, normalized))
 
 
 def _longest_first(date: Date) -> tuple[int, int]:
@@ -126,22 +151,27 @@ def _named(normalized: Normalized) -> Iterator[Date]:
         name = view[start:end]
         capital = normalized.source[normalized.original(start, end)[0]].isupper()
         if name in _MONTH_NUMBERS:
-            yield from _month(view, start, end, capital)
+            yield from _month(normalized, start, end, capital)
         elif (capital or name not in _NEED_CAPITAL) and not _NEED_MORE.match(view, start):
             yield Date(start, end, weekday=_WEEKDAY_NUMBERS[name])
 
 
-def _month(view: str, start: int, end: int, capital: bool) -> Iterator[Date]:
+def _month(normalized: Normalized, start: int, end: int, capital: bool) -> Iterator[Date]:
+    view = normalized.lined
     name = view[start:end]
     near = view[max(0, start - 2) : start]
-    days = (
-        _DAYS_BEFORE.search(view, max(0, start - 30), start) if near[:1] in _DAY_ENDS and near[1:] else None
-    )
+    days = None
+    if near[:1] in _DAY_ENDS and near[1:]:
+        days = _DAYS_BEFORE.search(view, max(0, start - 30), start)
+        days = days or _WORDED_BEFORE.search(view, max(0, start - 24), start)
+        days = days if days and _is_joined(normalized, days.start(), start) else None
     if days is not None:
         start = days.start()
-    elif days := _DAYS_AFTER.match(view, end):
-        end = days.end()
+    elif days := _DAYS_AFTER.match(view, end) or _WORDED_AFTER.match(view, end):
+        days = days if _is_joined(normalized, end, days.end()) else None
+        end = days.end() if days else end
     year = _YEAR_AFTER.match(view, end)
+    year = year if year and _is_joined(normalized, end, year.end()) else None
     if year:
         end = year.end()
     beside = (days is not None) + (year is not None)
@@ -153,6 +183,9 @@ def _month(view: str, start: int, end: int, capital: bool) -> Iterator[Date]:
     if days is None:
         yield whole
         return
+    if days[1] in _DAYS_IN_WORDS:
+        yield whole._replace(day=_DAYS_IN_WORDS[days[1]])
+        return
     each = list(re.compile(r"\d+").finditer(view, *days.span(1)))
     for number, day in enumerate(each):  # in 12 to 14 March, 12 is a place of its own
         yield whole._replace(
@@ -160,6 +193,18 @@ def _month(view: str, start: int, end: int, capital: bool) -> Iterator[Date]:
             end=whole.end if number == len(each) - 1 else day.end(),
             day=int(day[0]),
         )
+
+
+def _is_joined(normalized: Normalized, start: int, end: int) -> bool:
+    """Whether the gaps from start to end are spaces, or a line break within a paragraph."""
+    at = normalized.lined.find("\n", start, end)
+    while at >= 0:
+        first, last = normalized.original(at, at + 1)
+        laid_out = layout(normalized.source)
+        if "\t" in normalized.source[first:last] or laid_out.passage(first - 1) is not laid_out.passage(last):
+            return False
+        at = normalized.lined.find("\n", at + 1, end)
+    return True
 
 
 def _numeric(view: str) -> Iterator[Date]:
@@ -219,13 +264,13 @@ def _exists(year: int | None, month: int, day: int) -> bool:
     return day <= monthrange(year or 2000, month)[1]
 
 
-def _with_weekdays(found: list[Date], view: str) -> Iterator[Date]:
+def _with_weekdays(found: list[Date], normalized: Normalized) -> Iterator[Date]:
     """The dates, a weekday joined to the day beside it."""
-    at = 0
+    at, view = 0, normalized.lined
     while at < len(found):
         here, after = found[at], found[at + 1] if at + 1 < len(found) else None
         gap = view[here.end : after.start] if after else ""
-        if after and here.weekday and after.day and not here.day and re.fullmatch(r"\.?,? (?:the )?", gap):
+        if after and here.weekday and after.day and not here.day and _WEEKDAY_GAP.fullmatch(gap):
             yield after._replace(start=here.start, weekday=here.weekday)
             at += 2
         elif (

@@ -19,8 +19,14 @@ _MARKED = re.compile(r"[|\t]|^.\)")  # what a line that begins with a letter may
 _QUOTE = re.compile(r"(?:\s{0,3}>)+ ?")
 _HEADING = re.compile(r"\s{0,3}#{1,6}\s+")
 _ITEM = re.compile(r"(?:[-*+•‣◦▪–·]|\(?\d{1,3}[.)]|\(?[a-zA-Z]\))\s+(?:\[[ xX]\]\s+)?")
-# A line that goes on in the next: long enough to have been wrapped, or followed by a small letter.
+# A line that goes on in the next: long enough to have been wrapped, or ending in the midst of a phrase.
 _WRAPPED = 60
+_HANGING = re.compile(
+    r"(?i:\b(?:the|a|an|of|on|in|at|by|to|for|from|with|and|or|nor|until|before|after|since|than|that|is|are|was"
+    r"|were|be|been|has|have|will|not|its|their|our|your|his|her|dr|mr|mrs|prof"
+    r"|(?:january|february|march|april|may|june|july|august|september|october|november|december)(?: \d\d?,)?"
+    r"|(?:on|by|until|before|since|from|after) (?:the )?\d\d?(?:st|nd|rd|th)?))[*_]*$"
+)
 _CELL = re.compile(r"(?:[^|\\]|\\.)+")
 _MAY_END = re.compile(r"[.!?…。！？｡؟۔<]")
 _END = re.compile(
@@ -233,4 +239,6 @@ class _Reader:
         before = self._lines[number - 1].rstrip("\r\n\v\f\x1c\x1d\x1e\x85\u2028\u2029")
         if before.endswith(("  ", "\\")):
             return False
-        return len(before) >= _WRAPPED or self._text[start].islower()
+        if len(before) >= _WRAPPED or self._text[start].islower():
+            return True
+        return _HANGING.search(before, max(0, len(before) - 24)) is not None

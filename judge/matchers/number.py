@@ -9,8 +9,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from itertools import pairwise
 
-from judge.matchers.quantities import Quantity, quantities
+from judge.matchers.quantities import quantities
+from judge.matchers.ranges import Quantity
 from judge.matchers.units import SHARE
 from judge.normalize import Range, normalize
 
@@ -49,6 +51,12 @@ def find_number(wanted: Number, text: str, fraction: bool = False) -> Iterator[R
                 if not re.match(rf"{re.escape(wanted.word)}(?:e?s)?(?!\w)", follows):
                     continue
             yield normalized.original(found.start, end)
+    for part, whole in pairwise(quantities(text)) if fraction else ():
+        gap = normalized.text[part.end : whole.start]
+        if gap in (" out of ", " in ") and whole.low and not (part.ordinal or whole.ordinal):
+            share = Fraction(part.low) / whole.low
+            if _is_plain(wanted.quantity) and _share(wanted.quantity) == (share, share):
+                yield normalized.original(part.start, whole.end)
 
 
 def _plain_word(text: str) -> str:

@@ -54,9 +54,13 @@ _AFTER_SHARE = frozenset(
     )
 )
 _NO_HALF_AFTER = frozenset(listed("last other better latter next previous top bottom")).union(_ORDINALS)
+_MEASURES = frozenset(listed("second minute day week month year decade mile litre liter pint inch ounce"))
+_NO_ONE_WITH = frozenset(listed("off on to size sided way time shot stop liner by"))
 _NO_ONE_AFTER = frozenset(listed("no this that the which each every any another some"))
 _BEFORE = re.compile(r"([a-z]+)[ -]$")
 _NEXT = re.compile(r"([ -])([a-z]+)(?![^\W_])")
+_NEXT_GROUP = re.compile(r"(, )([a-z]+)(?= hundred\b)")
+_GROUPED = frozenset(("thousand", "million", "billion", "trillion"))
 
 
 class Numeral(NamedTuple):
@@ -91,7 +95,10 @@ def numerals(view: str) -> Iterator[Numeral]:
 
 
 class _Run:
-    """Words that follow one another with only a space or a hyphen between them, read as far as asked for."""
+    """Words that follow one another, read as far as asked for.
+
+    Only a space or a hyphen is between them, or a comma before hundreds: one thousand, two hundred.
+    """
 
     def __init__(self, view: str, start: int, end: int) -> None:
         self.view, self.start = view, start
@@ -105,6 +112,8 @@ class _Run:
         """The word at this place of the run, or nothing where the run is shorter."""
         while len(self._words) <= at:
             found = _NEXT.match(self.view, self._ends[-1]) if self._words[-1] else None
+            if found is None and self._words[-1] in _GROUPED:
+                found = _NEXT_GROUP.match(self.view, self._ends[-1])
             self._words.append(found[2] if found else "")
             self._gaps.append(found[1] if found else "")
             self._ends.append(found.end() if found else self._ends[-1])
@@ -126,9 +135,14 @@ class _Run:
 
 
 def _half(run: _Run, before: str) -> Numeral | None:
-    if before in _NO_HALF_AFTER or not _allows_share(run, 1):
+    if before in _NO_HALF_AFTER or not (_is_measure(run, 1) or _allows_share(run, 1)):
         return None
     return run.numeral(Fraction(1, 2), 1)
+
+
+def _is_measure(run: _Run, at: int) -> bool:
+    """Whether half of it is an amount: half hour, half-hour, half mile; a half-day is a kind of day."""
+    return run.word(at) == "hour" or (run.word(at) in _MEASURES and not run.hyphen(at))
 
 
 def _numeral(run: _Run, before: str) -> Numeral | None:
@@ -151,6 +165,8 @@ def _numeral(run: _Run, before: str) -> Numeral | None:
 
 
 def _is_pronoun(run: _Run, before: str) -> bool:
+    if run.hyphen(1) and run.word(1) in _NO_ONE_WITH:
+        return True
     return before in _NO_ONE_AFTER or run.word(1) == "another" or run.view.startswith("'", run.start + 3)
 
 

@@ -7,39 +7,50 @@ import re
 import unicodedata
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
+from fractions import Fraction
 from functools import lru_cache
-from itertools import pairwise
-from typing import NamedTuple
 
 from judge.matchers.amounts import amount_of, extended, plain_digits, runs
 from judge.matchers.date import Date, dates
 from judge.matchers.numerals import SCALES, Amount, numerals
-from judge.matchers.quotation import moves
+from judge.matchers.ranges import Quantity, compounds, ranges
 from judge.matchers.units import (
     CURRENCY_SIGNS,
     FIRST_UNIT_WORDS,
     MONEY,
+    SHARE,
     TIME,
     UNIT_WORDS,
     Unit,
     currency_before,
-    per_time,
+    per,
     units_named,
 )
+from judge.matchers.words import words_of
 from judge.normalize import Normalized, normalize
 
 _SCALE = re.compile(rf"[ -]?({'|'.join(SCALES)}|mio|mn|bn|tn)(?!\w)|( ?)([kmb])(?!\w)|([万萬億亿千百만억])")
 _SCALES = SCALES | {"k": 10**3, "m": 10**6, "mio": 10**6, "mn": 10**6, "b": 10**9, "bn": 10**9, "tn": 10**12}
 _MYRIADS = {**dict.fromkeys("万萬만", 10**4), **dict.fromkeys("億亿억", 10**8), "千": 1000, "百": 100}
-_SCALE_WORDS = frozenset({*_SCALES, "a", "an"})
+_SCALE_WORDS = frozenset({*_SCALES, "a", "an", "of"})
 _NEXT_WORD = re.compile(r"[ -]([a-z]+)(?![^\W_])")
 _COMPACT = re.compile(r"\d{1,2}(?:m|min|s)(?!\w)")  # what follows 1h in 1h30m
 _UNIT = re.compile(
-    rf"( an?)?([ -]?)((?:[^\W\d_]+[23]?(?![^\W_])|[dhm](?={_COMPACT.pattern}))"
+    rf"( (?:of )?an?)?([ -]?)((?:[^\W\d_]+[23]?(?![^\W_])|[dhm](?={_COMPACT.pattern}))"
     r"|(?<!-)(?:[%‰°][cf]?(?![^\W\d_])|[$€£¥₹₩₽₿](?! ?\d)|[¢×٪]))"
 )
 _SECOND_WORD = re.compile(r"[ -]([^\W\d_]+)(?!\w)")
 _PER = re.compile(r" ?(?:/|per |an? )(s|sec|second|min|minute|h|hr|hour|day|week)(?!\w)")
+_SLASH = re.compile(r"/([^\W\d_]+[23]?)(?!\w)")
+_NO_RATE = frozenset((TIME, SHARE, *MONEY))
+_AND_HALF = re.compile(r" and a (half|quarter)\b(?!-| (?:hour|day|week|month|year|dozen|million))")
+_HALVES = {"half": Fraction(1, 2), "quarter": Fraction(1, 4)}
+# `an hour and a half`, `an hour and ten minutes`; without more, `an hour` may mean every one.
+_SPANS = frozenset(("minute", "hour", "day", "week", "month", "year"))
+_ONE_SPAN = re.compile(
+    rf"\ban? ({'|'.join(sorted(_SPANS))})"
+    r"(?= and (?:a (?:half|quarter)\b|[\da-z-]+ (?:second|minute|hour|day)s?\b))"
+)
 _PREFIX = re.compile(r"(?:(?<![^\W\d_])([a-z]{0,2}[$]|[€£¥₹₩₽₿])|(?<!\w)([a-z]{3})) ?$")
 _HEADS = frozenset({*CURRENCY_SIGNS, "minus", "negative"})
 _MINUS = re.compile(r"(?:(?<![\w)\]%°$€£-])-|\b(?:minus|negative) )$")
@@ -49,6 +60,7 @@ _LETTER = (
 )
 _NAME = re.compile(rf"{_LETTER}_*$|(?<![\w./:-]){_LETTER}[\w./:-]*(?<!-)[-./]$")
 _PREPOSED = re.compile(r"\b(?:sub|under|over|top|pre|post|mid|non)-$")
+_MEASURED = re.compile(r"\d ([^\W\d_]+)-$")
 _HOURS = re.compile(r"\d[dhm]$")
 _VERSION = re.compile(r"\b(?:versions?|releases?|ver|v)\.? $")
 _LONGER = re.compile(rf"{_LETTER}|_?\d|_+{_LETTER}|[\ue001-\ue019]|\.x\b")
@@ -57,21 +69,6 @@ _CLOCK_STARTS = frozenset("apou時时点")
 _ORDINAL = re.compile(r"(?:st|nd|rd|th)(?!\w)")
 _ORDINAL_STARTS = frozenset("snrt")
 _MARKER = re.compile(r"[.)](?=[ \n]\S)")
-_BOUNDS = frozenset(("-", " - ", " to ", " through ", " and "))
-_LONGEST_GAP = max(map(len, _BOUNDS))
-_METRE, _MINUTE = Unit("length"), units_named("min")[0]
-
-
-class Quantity(NamedTuple):
-    """An amount, or a range of them, with what its unit may mean; its place in the normalised text."""
-
-    start: int
-    end: int
-    low: Amount
-    high: Amount
-    units: tuple[Unit, ...] = ()
-    ordinal: bool = False
-    scale: int = 1
 
 
 @lru_cache(maxsize=1024)
@@ -84,7 +81,7 @@ def quantities(text: str) -> tuple[Quantity, ...]:
             found.append(quantity)
     if len(found) < 2:
         return tuple(found)
-    return tuple(_ranges(_compounds(found, reader.view), reader.view))
+    return tuple(ranges(compounds(found, reader.view), reader.view))
 
 
 class _Reader:
@@ -115,6 +112,8 @@ class _Reader:
             else:
                 head, _, sign = self._head(numeral.start)
                 yield self._measured(head, numeral.end, sign * numeral.amount, ())
+        for span in () if words_of(self.view).isdisjoint(_SPANS) else _ONE_SPAN.finditer(self.view):
+            yield self._measured(span.start(), span.start(1) - 1, 1, ())
 
     def _quantity(self, start: int, end: int, amount: Amount) -> Quantity | None:
         view = self.view
@@ -124,7 +123,7 @@ class _Reader:
         if view[end : end + 1] in _ORDINAL_STARTS and (ordinal := _ORDINAL.match(view, end)):
             whole = not _LONGER.match(view, ordinal.end())
             return Quantity(start, ordinal.end(), amount, amount, ordinal=True) if whole else None
-        if view[end : end + 1] not in ("\n", ".", ",", ""):
+        if view[end : end + 1] not in ("\n", "") and view[end : end + 2] not in (". ", ", "):
             amount, end = extended(view, amount, end)
         found = self._measured(head, end, sign * amount, currency)
         if _LONGER.match(view, found.end) and not (found.units and found.units[0].dimension == TIME):
@@ -151,6 +150,8 @@ class _Reader:
             return False
         first = max(0, head - 60)
         if not _NAME.search(self.view, first, head) or _PREPOSED.search(self.view, first, head):
+            return False
+        if (measured := _MEASURED.search(self.view, first, head)) and units_named(measured[1]):
             return False
         return not (_HOURS.search(self.view, first, head) and _COMPACT.match(self.view, start))
 
@@ -190,6 +191,8 @@ class _Reader:
             end = found.end()
         units, end = self._unit(end, amount, currency)
         amount *= scale
+        if units and not currency and (half := _AND_HALF.match(self.view, end)):
+            amount, end = amount + _HALVES[half[1]], half.end()
         return Quantity(head, end, amount, amount, units, scale=scale)
 
     def _may_be_measured(self, end: int) -> bool:
@@ -223,7 +226,11 @@ class _Reader:
             return currency, end
         if units[0].dimension in ("length", "data") and (time := _PER.match(self.view, stop)):
             (second_unit,) = units_named(time[1])
-            return tuple(per_time(unit, second_unit) for unit in units), time.end()
+            return tuple(per(unit, second_unit) for unit in units), time.end()
+        slash = None if units[0].dimension in _NO_RATE else _SLASH.match(self.view, stop)
+        other = units_named(self._written(*slash.span(1))) if slash else ()
+        if slash and other:
+            return tuple(per(unit, other[0]) for unit in units), slash.end()
         return units, stop
 
     def _written(self, start: int, end: int) -> str:
@@ -231,67 +238,3 @@ class _Reader:
         return unicodedata.normalize(
             "NFKC", self.normalized.source[slice(*self.normalized.original(start, end))]
         )
-
-
-def _compounds(found: Sequence[Quantity], view: str) -> list[Quantity]:
-    """Adds up what is one time: 2 hours and 30 minutes, 1h 5m 3s."""
-    joined: list[Quantity] = []
-    for quantity in found:
-        before = joined[-1] if joined else None
-        if before and before.units and before.units[0].dimension == TIME and quantity.units:
-            large, small = before.units[0], quantity.units[0]
-            if small == _METRE and large.factor == 3600:
-                small = _MINUTE
-            gap = _gap(before, quantity, view)
-            fits = small.dimension == TIME and small.factor < large.factor
-            if fits and gap in ("", " ", ", ", " and ", ", and ") and small.base(quantity.low) < large.factor:
-                total = small.base(quantity.low) / large.factor
-                joined[-1] = before._replace(
-                    end=quantity.end, low=before.low + total, high=before.high + total
-                )
-                continue
-        joined.append(quantity)
-    return joined
-
-
-def _ranges(found: Sequence[Quantity], view: str) -> Iterator[Quantity]:
-    """Joins the two ends of a range; amounts in a chain of three or more are a code."""
-    gaps = [*(_gap(before, after, view) for before, after in pairwise(found)), ""]
-    at = 0
-    while at < len(found):
-        chain = 1
-        while gaps[at + chain - 1] == "-":
-            chain += 1
-        if chain > 2:
-            at += chain
-            continue
-        ends = _range(found[at], found[at + 1], gaps[at], view) if gaps[at] in _BOUNDS else None
-        yield ends or found[at]
-        at += 2 if ends else 1
-
-
-def _gap(before: Quantity, after: Quantity, view: str) -> str:
-    """What stands between two quantities, if it is short."""
-    return view[before.end : after.start] if after.start - before.end <= _LONGEST_GAP else "..."
-
-
-def _range(low: Quantity, high: Quantity, gap: str, view: str) -> Quantity | None:
-    if low.ordinal or high.ordinal:
-        return None
-    before = view[max(0, low.start - 80) : low.start]
-    if (gap == " and " and not before.endswith("between ")) or ("-" not in gap and moves(before)):
-        return None
-    if low.units and not high.units and "-" not in gap:
-        return None
-    units = high.units or low.units
-    if (
-        low.units
-        and high.units
-        and {u.dimension for u in low.units}.isdisjoint(u.dimension for u in high.units)
-    ):
-        return None
-    if low.units and high.units and low.units != high.units:  # 500 ms to 2 s: as what the first is counted in
-        amount = high.units[0].base(high.low) / low.units[0].factor - low.units[0].offset
-        return low._replace(end=high.end, high=amount)
-    scale = high.scale if low.scale == 1 and not low.units and low.low < high.scale else 1
-    return Quantity(low.start, high.end, low.low * scale, high.low, units)

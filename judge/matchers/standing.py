@@ -10,7 +10,7 @@ from typing import Literal
 from judge.matchers import negation, quotation
 from judge.matchers.layout import layout
 from judge.matchers.words import words_in
-from judge.normalize import Range, normalize
+from judge.normalize import CODE, Range, normalize
 
 Standing = Literal["current", "negated", "old"]
 # No word further away than this, in characters, changes the standing of a place.
@@ -41,8 +41,9 @@ def standing(text: str, place: Range) -> Standing:
     if denies or quotes:
         first, last = layout(text).sentence(place[0])
         before = whole[max(start - _BEFORE, normalized.position(first)) : start].lstrip()
-        after = whole[end : min(end + _AFTER, normalized.position(max(last, place[1])))]
-        if denies and negation.is_negated(before, after):
+        reach = end + _AFTER if whole.startswith("?", end) else normalized.position(max(last, place[1]))
+        after = whole[end : min(end + _AFTER, reach)]  # the answer to a question is said of it
+        if denies and negation.is_negated(_without_code(text, before, start), after):
             return "negated"
         if quotes and quotation.is_old(before, whole[start:end], after):
             return "old"
@@ -50,6 +51,24 @@ def standing(text: str, place: Range) -> Standing:
     if strikes and quotation.is_struck(normalized.lined, start, end):
         return "old"
     return "old" if tables and _in_old_column(text, place) else "current"
+
+
+def _without_code(text: str, before: str, end: int) -> str:
+    """What stands before `end` in the normalised text with names for code, which says nothing itself."""
+    first = end - len(before)
+    for start, stop in reversed(_code(text)):
+        if first <= start and stop <= end:
+            before = f"{before[: start - first]}x{before[stop - first :]}"
+    return before
+
+
+@lru_cache(maxsize=1024)  # whether a long text has any takes long to find out
+def _code(text: str) -> tuple[Range, ...]:
+    """The places of code in the normalised text."""
+    normalized = normalize(text)
+    return tuple(
+        (normalized.position(code.start(2)), normalized.position(code.end(2))) for code in CODE.finditer(text)
+    )
 
 
 @lru_cache(maxsize=1024)

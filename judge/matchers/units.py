@@ -138,7 +138,7 @@ _MONEY: Mapping[str, Mapping[str, str]] = {
 }
 MONEY = frozenset(_MONEY)
 _TEMPERATURES: Mapping[str, Unit] = {
-    "°c celsius degrees_celsius degrees_c": Unit("temperature", Fraction(1), Fraction("273.15")),
+    "°c oc celsius degrees_celsius degrees_c": Unit("temperature", Fraction(1), Fraction("273.15")),
     "°f fahrenheit degrees_fahrenheit degrees_f": Unit("temperature", Fraction(5, 9), Fraction("459.67")),
     "K kelvin kelvins": Unit("temperature"),
 }
@@ -161,9 +161,9 @@ def currency_before(sign: str) -> tuple[Unit, ...]:
     return _BEFORE.get(sign.lower(), ())
 
 
-def per_time(unit: Unit, time: Unit) -> Unit:
-    """The unit of a speed or rate: `km` and `h` give `km/h`."""
-    return Unit(f"{unit.dimension} per time", unit.factor / time.factor)
+def per(unit: Unit, other: Unit) -> Unit:
+    """The unit of a rate: `km` and `h` give `km/h`."""
+    return Unit(f"{unit.dimension} per {other.dimension}", unit.factor / other.factor)
 
 
 def _readings(entries: Iterator[tuple[str, Unit]]) -> Mapping[str, tuple[Unit, ...]]:

@@ -19,10 +19,11 @@ from judge import (
 from replay.cli.policy import config_option, policy_of
 from replay.cli.shared import json_option, open_store, options, say, show, store_option
 from replay.errors import SettingsError
+from replay.judged_run import JudgedRun
 from replay.report.figures import count
-from replay.report.html import write_whole
+from replay.report.files import write_whole
 from replay.report.table import one_line
-from replay.results import Results, summarise
+from replay.results import summarise
 
 _REGRESSION, _INCONCLUSIVE = 1, 3
 _FILE = click.Path(dir_okay=False, path_type=Path)
@@ -49,7 +50,12 @@ def baseline() -> None:
 @config_option
 @store_option
 def write(ref: str, file: Path, store: Path, force: bool, config: Path | None) -> None:
-    """Write a judged run's outcomes into FILE."""
+    """Write a judged run's outcomes into FILE.
+
+    \b
+    For example:
+      redraft baseline write last baseline.json
+    """
     policy = policy_of(config)
     before = _replaceable(file, force=force)
     with open_store(store) as opened:
@@ -79,7 +85,12 @@ def write(ref: str, file: Path, store: Path, force: bool, config: Path | None) -
 @config_option
 @store_option
 def check(ref: str, file: Path, store: Path, across: bool, as_json: bool, config: Path | None) -> None:
-    """Hold a judged run against FILE; exit 1 where it lost something, 3 where that is open."""
+    """Hold a judged run against FILE; exit 1 where it lost something, 3 where that is open.
+
+    \b
+    For example:
+      redraft baseline check last baseline.json
+    """
     policy = policy_of(config)
     with open_store(store) as opened:
         found = held_against(opened, opened.run(ref), file, policy, across=across)
@@ -121,7 +132,7 @@ def _judged(store: Store, run: Run) -> tuple[Bundle, list[Attempt], list[Verdict
     """What the run is made of; SettingsError where some of it is not judged."""
     bundle, attempts = store.bundle(run.bundle_id), list(store.attempts(run.run_id))
     verdicts = list(store.verdicts(run.run_id))
-    Results(run, bundle, attempts, verdicts)
+    JudgedRun(run, bundle, attempts, verdicts)
     return bundle, attempts, verdicts
 
 

@@ -17,7 +17,12 @@ from replay.report.table import one_line
 @json_option
 @verbose_option
 def calibrate(as_json: bool, **given: Any) -> None:
-    """Put hand-labelled pairs to a claim judge; it must get every one right before it may judge."""
+    """Put hand-labelled pairs to a claim judge; it must get every one right before it may judge.
+
+    \b
+    For example:
+      redraft calibrate --judge-url http://127.0.0.1:8000 --judge-model big
+    """
     calibration = asked(given, lambda judge: judge.calibrate())
     show(_json(calibration) if as_json else _table(given["judge_model"], calibration))
     raise click.exceptions.Exit(0 if calibration.passed else INFRASTRUCTURE)

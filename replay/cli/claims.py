@@ -13,11 +13,13 @@ from judge import ReplyCache
 from replay.claims import ClaimJudge
 from replay.cli.shared import options, say
 from replay.errors import SettingsError
-from replay.evaluation import store_claims
+from replay.evaluation import judged_attempts, store_claims
 from replay.judge_client import KEY_VARIABLE, JudgeClient, JudgeSettings
 from replay.report.table import one_line
 
 _MOST_LINES = 20
+_JUDGE = ("judge_url", "judge_model")
+_OTHERS = ("again", "judge_cache", "judge_concurrency", "judge_timeout", "judge_price")
 Result = TypeVar("Result")
 
 claim_options = options(
@@ -62,6 +64,15 @@ claim_options = options(
 )
 
 
+def taken_claims(given: dict[str, Any]) -> Mapping[str, Any] | None:
+    """Takes the options of `claim_options` out of `given`; None where no judge is asked for."""
+    taken = {name: given.pop(name) for name in (*_JUDGE, *_OTHERS)}
+    named = [taken[name] is not None for name in _JUDGE]
+    if any(named) and not all(named):
+        raise SettingsError("give both --judge-url and --judge-model")
+    return taken if all(named) else None
+
+
 def asked(given: Mapping[str, Any], work: Callable[[ClaimJudge], Awaitable[Result]]) -> Result:
     """The result of `work` with the judge of the options; says what it took."""
     if given["judge_url"] is None or given["judge_model"] is None:
@@ -89,7 +100,7 @@ async def _asked(
 
 def judge_claims_of(store: Store, run: Run, given: Mapping[str, Any]) -> str:
     """Has the claims of a run's attempts judged and stores the verdicts; what came of it, in lines."""
-    units, attempts = store.bundle(run.bundle_id).units, store.attempts(run.run_id)
+    units, attempts = store.bundle(run.bundle_id).units, judged_attempts(store, run)
     judged = asked(given, lambda judge: judge.judge(run, units, attempts))
     store_claims(store, run, judged.verdicts)
     outcomes = [verdict.outcome for verdict in judged.verdicts]

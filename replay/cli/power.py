@@ -8,7 +8,7 @@ from judge import measure_power
 from judge.power import RESAMPLES
 from replay.cli.policy import config_option, must_be_writable, policy_of
 from replay.cli.shared import EMPTY, json_option, open_store, say, show, store_option
-from replay.report.html import write_whole
+from replay.report.files import write_whole
 from replay.report.power import power_json, render_power_html, render_power_picture, render_power_table
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
@@ -43,6 +43,10 @@ def power(
 
     Nothing is generated. Harmless changes are made as well, and plain is held against the control, to tell
     how often the gate cries wolf.
+
+    \b
+    For example:
+      redraft power last --html power.html
     """
     policy = policy_of(config)
     for file in (svg, html):

@@ -14,7 +14,7 @@ from judge.significance import RULINGS, rule, sessions_needed
 MARGIN, CONFIDENCE = 0.05, 0.95
 RATES = (0.0, 0.01, 0.02, 0.05, 0.10)
 DRIFTS = (0.0, 0.03)
-SIZES = (30, 60, 120, 240, 480)
+SIZES = (20, 50, 100, 200)
 RUNS, MOST = 2000, 5000
 UNDECIDED = RULINGS.index("undecided")
 
@@ -75,7 +75,7 @@ def main() -> None:
         print(tabulate(rows, headers=("true rate", *(f"{size} sessions" for size in SIZES))))
     rows = []
     for rate in RATES:
-        for sessions in (20, 40, 80):
+        for sessions in SIZES:
             both = np.array(forecasts(rate, sessions, draw)).reshape(-1, 2)
             if len(both) and np.isfinite(np.median(both[:, 1])):
                 asked, took = np.median(both, axis=0)

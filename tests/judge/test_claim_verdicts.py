@@ -13,6 +13,7 @@ from judge.claim_verdicts import (
     ClaimVerdicts,
     assess_claims,
     claim_findings,
+    claim_note,
     is_claim_verdict,
     judge_claims,
 )
@@ -55,6 +56,18 @@ def test_every_attempt_gets_one_verdict_for_each_claim_fact(judged: Any) -> None
     assert {(v.judge, v.judge_version) for v in verdicts} == {("claims:m", 7)}
     assert all(map(is_claim_verdict, verdicts))
     assert not any(map(is_claim_verdict, run.verdicts))
+
+
+def test_a_run_that_was_claim_judged_is_unscored_without_its_verdicts(judged: Any) -> None:
+    run = judged()
+    assert assess_claims(run.run, run.units, run.attempts, []) is None
+    note = claim_note(claims(run).verdicts)
+    assert note == {"claim_judge": "m", "claim_verdicts": 2 * len(run.attempts)}
+    noted = replace(run.run, provenance={**run.run.provenance, **note})
+    assessment = assess_claims(noted, run.units, run.attempts, [])
+    assert assessment is not None
+    assert all(facts.unscored == facts.total > 0 for facts in assessment.arms.values())
+    assert claim_findings(assessment, GatePolicy()).doubts
 
 
 def test_identical_texts_are_never_asked_about(judged: Any) -> None:
@@ -130,7 +143,9 @@ def test_a_lost_claim_fails_the_gate_and_is_attributed(judged: Any) -> None:
     run = judged({("u1", "redraft"): reworded}, held=True)
     ask = FakeAsk([Case("r", PLAN, PLAN, reworded, True, False, False, False)])
     found = findings(run, claims(run, ask).verdicts)
-    assert found.failures == (f"claims: redraft lost critical fact {LOST_FACTS} of unit u1 (held)",)
+    assert found.failures == (
+        f"claims: redraft lost critical fact {LOST_FACTS} of unit u1 (held from the stale answer)",
+    )
     assert run.decide().verdict == "pass"
     assert decide(run.assess(), GatePolicy(), against=found).verdict == "regression"
 

@@ -89,3 +89,18 @@ def test_conditions_in_words() -> None:
     assert describe(Condition("all", ("a",), (number,))) == "'a' and the number '15' or '16'"
     assert describe(Condition("any", ("a",), (Condition("pattern", ("b",)),))) == "'a' or the pattern 'b'"
     assert describe(Condition("count", ("a",), at_least=1, at_most=2)) == "'a' at least 1 and at most 2 times"
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "evidence"),
+    [
+        ("\N{SALT SHAKER}\N{SALT SHAKER} Sa\u0303o Paulo", "São Paulo", (3, 13)),
+        ("\N{SALT SHAKER} the **rollback** drill", "rollback drill", (8, 24)),
+        ("> in São\n> Paulo", "São Paulo", (5, 16)),
+        ("\u200fAva\u200f", "Ava", (1, 4)),
+    ],
+)
+def test_evidence_counts_code_points_of_the_text_as_it_is(
+    text: str, value: str, evidence: tuple[int, int]
+) -> None:
+    assert check_fact(Fact("f", "expect", (value,)), text).evidence == evidence

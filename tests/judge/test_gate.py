@@ -27,9 +27,9 @@ def test_regression_names_unit_fact_and_attribution(judged: Callable) -> None:
     decision = judged({("u1", "redraft"): STALE}, held=True).decide()
     assert (decision.verdict, decision.exit_code) == ("regression", 1)
     assert decision.reasons == (
-        "redraft lost critical fact owner of unit u1 (decoded)",
-        "redraft lost critical fact old-owner of unit u1 (held)",
-        "redraft lost supporting fact day of unit u1 (decoded)",
+        "redraft lost critical fact owner of unit u1 (decoded by the model itself)",
+        "redraft lost critical fact old-owner of unit u1 (held from the stale answer)",
+        "redraft lost supporting fact day of unit u1 (decoded by the model itself)",
         "redraft failed canary u1",
     )
 
@@ -48,7 +48,9 @@ def test_inconclusive_when_more_than_half_of_the_canaries_are_blind(
     blind = {(unit_id, arm): STALE for unit_id in ("u1", "u2") for arm in ("plain", "control", "redraft")}
     decision = judged(blind, units=units).decide()
     assert decision.verdict == "inconclusive"
-    assert decision.reasons == ("2 of 3 canaries are blind: plain generation fails them too",)
+    assert decision.reasons == (
+        "2 of 3 canaries are blind: plain generation fails them too, so they cannot show a stale fact",
+    )
     assert judged(blind, units=(*units, unit("u4"))).decide().verdict == "pass"
 
 
@@ -59,7 +61,8 @@ def test_inconclusive_with_too_few_units_that_tell_something(
     decision = judged(units=(unit("u1", facts=(), canary=False),)).decide()
     assert decision.verdict == "inconclusive"
     assert decision.reasons == (
-        "units of which plain generation gets a fact right: 0, while the policy asks for 1",
+        "units of which plain generation gets a fact right: 0, and no other could show a loss;"
+        " min_units asks for 1",
     )
 
 
@@ -80,7 +83,7 @@ def test_inconclusive_when_an_empty_answer_says_nothing_forbidden(
     everywhere = {("u1", arm): "" for arm in ("plain", "control", "redraft")}
     decision = judged(everywhere, units=(forbidding,)).decide()
     assert decision.verdict == "inconclusive"
-    assert decision.reasons[0] == "1 of 1 canaries are blind: plain generation fails them too"
+    assert decision.reasons[0].startswith("1 of 1 canaries are blind: plain generation fails them too, so ")
 
 
 def test_inconclusive_with_advisory_facts_only(judged: Callable, unit: Callable[..., Unit]) -> None:
@@ -95,7 +98,7 @@ def test_inconclusive_when_control_loses_what_the_arm_loses(judged: Callable) ->
     assert (decision.verdict, decision.exit_code) == ("inconclusive", 3)
     assert decision.reasons == (
         "2 losses of redraft are shared by the control: the engine's own drift;"
-        " plain against control lost 2 of 12 facts",
+        " plain against control lost 2 of 12 facts; a margin in [gate] weighs one against the other",
     )
     assert judged({("u1", "control"): LOST_DAY}).decide(report).verdict == "pass"
 
@@ -113,7 +116,9 @@ def test_advisory_losses_shared_by_control_matter_only_if_the_policy_limits_them
 
 def test_inconclusive_when_only_plain_and_control_ran(judged: Callable) -> None:
     decision = judged(arms=("plain", "control")).decide()
-    assert (decision.verdict, decision.reasons) == ("inconclusive", ("the run has no arm under test",))
+    assert decision.verdict == "inconclusive"
+    (reason,) = decision.reasons
+    assert reason == "the run has no arm under test, only plain and control; run again with --arm redraft"
 
 
 def test_a_canary_without_facts_is_not_passed(judged: Callable, unit: Callable[..., Unit]) -> None:
@@ -123,10 +128,11 @@ def test_a_canary_without_facts_is_not_passed(judged: Callable, unit: Callable[.
 def test_error_when_attempts_are_missing_or_failed(judged: Callable) -> None:
     decision = without(judged(), ("u2", "redraft", 0), ("u2", "control", 0)).decide()
     assert (decision.verdict, decision.exit_code) == ("error", 4)
-    assert decision.reasons == ("attempts missing: 2, the first: unit u2, arm control, repeat 0",)
+    how = "make them with: redraft run --resume run"
+    assert decision.reasons == (f"attempts missing: 2, the first: unit u2, arm control, repeat 0; {how}",)
     failed = judged().replace_attempt(("u1", "plain", 0), status="timeout").decide()
     assert failed.verdict == "error"
-    assert failed.reasons == ("attempts failed: 1, the first: unit u1, arm plain, repeat 0",)
+    assert failed.reasons == (f"attempts failed: 1, the first: unit u1, arm plain, repeat 0; {how}",)
 
 
 def test_empty_when_nothing_ran(judged: Callable) -> None:
@@ -146,7 +152,7 @@ def test_allowed_regressions_count_facts_and_not_repeats(judged: Callable) -> No
     one = GatePolicy(allowed_regressions={"critical": 0, "supporting": 1}, canaries="report")
     assert run.decide(one).verdict == "pass"
     assert run.decide(GatePolicy(canaries="report")).reasons == (
-        "redraft lost supporting fact day of unit u1 (decoded)",
+        "redraft lost supporting fact day of unit u1 (decoded by the model itself)",
     )
 
 
@@ -200,8 +206,8 @@ def test_a_margin_passes_when_enough_sessions_lose_nothing(
         "pass",
         (
             "no regression in 177 fact checks of redraft",
-            "sessions in which only redraft or only the control lost facts: 0 and 0 of 59,"
-            " so -5.0 to 5.0 points more; the margin is 5",
+            "only redraft lost facts in 0 and only the control in 0 of 59 sessions,"
+            " so redraft loses -5.0 to +5.0 points more; the margin is 5 points",
         ),
     )
     too_few = judged(reworded, units=many(58, unit)).decide(GatePolicy(margin=0.05))
@@ -216,8 +222,8 @@ def test_a_margin_weighs_sessions_and_not_their_units_or_repeats(
     one_session = judged(reworded, units=many(60, unit, session_id="s"), repeats=2)
     decision = one_session.decide(GatePolicy(margin=0.05))
     assert decision.verdict == "inconclusive"
-    assert "0 and 0 of 1," in decision.reasons[0]
-    assert decision.reasons[0].endswith("some 58 more sessions would tell")
+    assert "0 of 1 sessions," in decision.reasons[0]
+    assert decision.reasons[0].endswith("some 72 more sessions would tell")
 
 
 def test_a_loss_rate_beyond_the_margin_is_a_regression(judged: Callable, unit: Callable[..., Unit]) -> None:
@@ -226,8 +232,8 @@ def test_a_loss_rate_beyond_the_margin_is_a_regression(judged: Callable, unit: C
     decision = run.decide(GatePolicy(margin=0.05))
     assert decision.verdict == "regression"
     assert decision.reasons == (
-        "sessions in which only redraft or only the control lost facts: 6 and 0 of 20,"
-        " so 8.8 to 50.8 points more; the margin is 5",
+        "only redraft lost facts in 6 and only the control in 0 of 20 sessions,"
+        " so redraft loses +8.8 to +50.8 points more; the margin is 5 points",
     )
     assert run.decide(GatePolicy(margin=0.6)).verdict == "pass"
     assert (
@@ -259,11 +265,12 @@ def test_losses_over_control_count_what_the_control_lost_elsewhere(judged: Calla
     only_ours = judged({("u1", "redraft"): LOST_DAY}).decide(
         GatePolicy(max_regressions_over_control=0, canaries="report")
     )
-    assert only_ours.reasons == ("redraft lost 1 facts and the control 0; the policy allows 0 more",)
+    (reason,) = only_ours.reasons
+    assert reason == "redraft lost 1 facts and the control 0; max_regressions_over_control allows 0 more"
     without_control = judged(arms=("plain", "redraft")).decide(GatePolicy(max_regressions_over_control=0))
     assert (without_control.verdict, without_control.reasons) == (
         "inconclusive",
-        ("the run has no control to compare with",),
+        ("the run has no control, with which max_regressions_over_control compares",),
     )
 
 
@@ -276,7 +283,7 @@ def test_pinned_lines_must_survive_as_lines(judged: Callable, unit: Callable[...
     assert cut.decide().verdict == "pass"
     assert cut.decide(GatePolicy(pinned_survival=0.5)).verdict == "pass"
     assert cut.decide(GatePolicy(pinned_survival=0.51)).reasons == (
-        "redraft kept 1 of 2 pinned lines; the policy asks for 51%",
+        "redraft kept 1 of 2 pinned lines; pinned_survival asks for 51%",
     )
 
 
@@ -315,7 +322,8 @@ def test_requirements(judged: Callable) -> None:
     both = GatePolicy(require=("calibrated", "comparable"))
     assessment = judged().assess()
     assert decide(assessment, both).reasons == (
-        "the policy requires a calibrated claim judge, and none took part",
+        "the policy requires a calibrated claim judge, and none took part; ask one with:"
+        " redraft judge run --judge-url URL --judge-model MODEL",
         "the policy requires a run that others can be compared with; not known of it: all of it",
     )
     assert decide(assessment, both, Measures(calibrated=True, unknown=())).verdict == "pass"

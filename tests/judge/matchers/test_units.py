@@ -2,7 +2,7 @@ from fractions import Fraction
 
 import pytest
 
-from judge.matchers.units import Unit, currency_before, per_time, units_named
+from judge.matchers.units import Unit, currency_before, per, units_named
 
 
 @pytest.mark.parametrize(
@@ -56,4 +56,4 @@ def test_conversion_is_exact() -> None:
     (celsius,), (fahrenheit,), (kelvin,) = units_named("°C"), units_named("°F"), units_named("K")
     assert celsius.base(Fraction(20)) == fahrenheit.base(Fraction(68)) == kelvin.base(Fraction("293.15"))
     (mile,), (hour,), (mph,) = units_named("mile"), units_named("h"), units_named("mph")
-    assert per_time(mile, hour) == mph == Unit("length per time", Fraction(1609344, 3600000))
+    assert per(mile, hour) == mph == Unit("length per time", Fraction(1609344, 3600000))
