@@ -7,7 +7,8 @@ it out of some place, even if it stands in another: after two owners swap tasks,
 where they stood. A value is patched only where it is gone from all that the new answer is written from,
 pinned lines and those that a person wrote into the old one included. Tolerance is for wording, never for
 whether a change shows: where something came that has no place in the stale answer, there is none, and
-there is none for the answer's opening.
+there is none for the answer's opening. A pinned line that comes or goes is an edit like another; a changed
+instruction asks for another text, in which nothing has its place.
 """
 
 import unicodedata
@@ -55,8 +56,10 @@ def draft_edit(section: Section) -> DraftEdit:
         return DraftEdit(PatchedText(""), frozenset(), has_places=True)
     before = {source.name: source.text for source in section.written_from}
     after = {source.name: source.text for source in section.sources}
+    instruction, *pinned = section.written_for
     edits = [
-        change for name in before | after for change in changes(before.get(name, ""), after.get(name, ""))
+        *(change for name in before | after for change in changes(before.get(name, ""), after.get(name, ""))),
+        *_pinning(pinned, section),
     ]
     written = section.written or ""
     machine_lines = set(written.split("\n"))
@@ -64,7 +67,16 @@ def draft_edit(section: Section) -> DraftEdit:
     context = [*after.values(), *section.pinned, section.instruction, *by_hand]
     draft = PatchedText(section.derived, patches(section.derived, edits, context))
     stale = stale_words([*edits, *changes(written, section.derived)])
-    return DraftEdit(draft, stale, have_places(edits, section.derived))
+    has_places = instruction == section.instruction and have_places(edits, section.derived)
+    return DraftEdit(draft, stale, has_places)
+
+
+def _pinning(before: Sequence[str], section: Section) -> list[Change]:
+    """What pinning changed of the lines that must stand; one that stands already changes nothing."""
+    gone = [text for text in before if text not in section.pinned]
+    come = [text for text in section.pinned if text not in before]
+    come = [text for text in come if f"\n{text}\n" not in f"\n{section.derived}\n"]
+    return changes("\n".join(gone), "\n".join(come))
 
 
 def changes(before: str, after: str) -> list[Change]:

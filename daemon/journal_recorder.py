@@ -138,6 +138,7 @@ def _change(section: Section, type: bundles.EventType, ts: str, edits: Sequence[
         ),
         written=section.written,
         written_from=_texts(section.written_from),
+        written_for=section.written_for,
         edited=section.edited,
         edits=tuple(
             LineEdit(edit.target, edit.start, edit.end, tuple(edit.lines), edit.source) for edit in edits
@@ -164,6 +165,7 @@ def _section(change: Change) -> Section:
         max_tokens=state.max_tokens,
         written=change.written,
         written_from=_sources(change.written_from),
+        written_for=change.written_for or (state.instruction, *state.pinned),
         edited=change.edited,
     )
 

@@ -12,6 +12,7 @@ import time
 from collections.abc import Awaitable, Callable
 from contextlib import aclosing
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from daemon.completions import Answer, Ranges, completion, is_exact
 from daemon.draft_edit import draft_edit, patched_ranges, strict_ranges
@@ -19,11 +20,15 @@ from daemon.engine_client import EngineClient, Props
 from daemon.errors import TooLarge
 from daemon.patched_text import PatchedText
 from daemon.prompts import TEMPLATE_VERSION, render_message
-from daemon.sections import Section
+from daemon.sections import Section, tenant_of
 from daemon.slots import Lease, SlotPool
 from daemon.spans import OldText, Tiler
 from daemon.wire import DoneEvent, OpenEvent, RefreshEvent, RefreshRequest
 from engine.wire import CompletionRequest
+
+T = TypeVar("T")
+QUICK_CHARS = 5_000
+"""Of old and new text together, up to which a few milliseconds are enough."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +71,8 @@ async def refresh(
     try:
         emit(_open_event(job, lease))
         answer, tiler = Answer(), Tiler(draft.old)
-        on_slot = asked.model_copy(update={"id_slot": lease.slot, "cache_prompt": not lease.foreign})
+        where = {"id_slot": lease.slot, "cache_prompt": not lease.foreign}
+        on_slot = asked.model_copy(update={**where, "cache_salt": tenant_of(job.target.session_id)})
         async with aclosing(engine.complete(on_slot)) as chunks:
             async for chunk in chunks:
                 slots.answered(lease.slot, job.target.session_id)
@@ -91,11 +97,10 @@ def _must_fit(job: Job, props: Props, prompt: list[int]) -> None:
 
 
 async def _draft(job: Job, engine: EngineClient, props: Props) -> _Draft:
-    """The threads are for megabytes of old text, which take seconds."""
     request, original = job.request, PatchedText(job.target.derived or "")
     if request.baseline:
-        return _Draft(await asyncio.to_thread(OldText, original, []), [], [], [])
-    edit = await asyncio.to_thread(draft_edit, job.target)
+        return _Draft(await _computed(job, lambda: OldText(original, [])), [], [], [])
+    edit = await _computed(job, lambda: draft_edit(job.target))
     holds_exactly = is_exact(request) or props.redraft is not None  # others pass over `strict`
     text = edit.draft if request.patch and holds_exactly else original
     tokens = await engine.draft(text.text)
@@ -107,7 +112,16 @@ async def _draft(job: Job, engine: EngineClient, props: Props) -> _Draft:
         strict = [] if is_exact(request) else sorted({*patched, *guarded})
         return _Draft(old, tokens.tokens, patched, strict)
 
-    return await asyncio.to_thread(placed)
+    return await _computed(job, placed)
+
+
+async def _computed(job: Job, compute: Callable[[], T]) -> T:
+    """What it comes to, in a thread where the section is long: of megabytes that takes seconds, and every
+    thread keeps memory of its own for good."""
+    texts = [source.text for source in (*job.target.written_from, *job.target.sources)]
+    if sum(map(len, [job.target.derived or "", *texts])) > QUICK_CHARS:
+        return await asyncio.to_thread(compute)
+    return compute()
 
 
 def _open_event(job: Job, lease: Lease) -> OpenEvent:

@@ -57,7 +57,8 @@ class Section:
     """One derived text with what it is written from.
 
     `written` is the derived text as it was generated or given, `written_from` are the sources of that
-    moment; `edited` says that a person has changed the text since.
+    moment, `written_for` its instruction and then its pinned lines; `edited` says that a person has changed
+    the text since.
     """
 
     session_id: str
@@ -69,6 +70,7 @@ class Section:
     max_tokens: int
     written: str | None
     written_from: tuple[Source, ...]
+    written_for: tuple[str, ...]
     edited: bool = False
 
     @classmethod
@@ -85,6 +87,7 @@ class Section:
             max_tokens=request.max_tokens,
             written=request.derived,
             written_from=sources,
+            written_for=(request.instruction, *request.pinned),
         )
 
     @property
@@ -113,7 +116,14 @@ class Section:
 
     def refreshed(self, text: str) -> "Section":
         """The section with its new text."""
-        return replace(self, derived=text, written=text, written_from=self.sources, edited=False)
+        return replace(
+            self,
+            derived=text,
+            written=text,
+            written_from=self.sources,
+            written_for=(self.instruction, *self.pinned),
+            edited=False,
+        )
 
     def state(self) -> SectionState:
         """The answer to GET."""

@@ -9,7 +9,7 @@ through it together.
 
 import asyncio
 import logging
-from collections.abc import Container
+from collections.abc import Container, Iterable
 
 from daemon.config import VERSION, Config
 from daemon.engine_client import EngineClient
@@ -144,7 +144,8 @@ class Service:
         return await self._delete({*self.table.under(prefix), *coming})
 
     async def _delete(self, session_ids: set[str]) -> DeleteResponse:
-        """Drop those that there are and clear every slot where text of a dropped section may be."""
+        """Drop those that there are and clear every slot where text of a dropped section may be; any slot
+        where the engine may have such text only beside them."""
         async with self._changing.hold(*session_ids):
             gone = tuple(self.table.get(it) for it in sorted(session_ids) if it in self.table)
             if gone:
@@ -153,17 +154,21 @@ class Service:
             cancelled = [running.task for it in gone if (running := self._supersede(it.session_id))]
         if cancelled:
             await asyncio.wait(cancelled)
-        outcomes = [(slot, await self._erase(slot)) for slot in range(self.slots.total)]
+        slots = [slot for slot in range(self.slots.total) if self._has_dropped(self.slots.texts(slot))]
+        if not slots and self._has_dropped(self.slots.parked):
+            slots = [self.slots.longest_idle]
+        outcomes = [(slot, await self._erase(slot)) for slot in slots]
         return DeleteResponse(
             deleted=len(gone),
-            slots_erased=[slot for slot, erased in outcomes if erased is True],
-            slots_unerased=[slot for slot, erased in outcomes if erased is False],
+            slots_erased=[slot for slot, erased in outcomes if erased],
+            slots_unerased=[slot for slot, erased in outcomes if not erased],
         )
 
-    async def _erase(self, slot: int) -> bool | None:
-        """Whether the slot could be cleared; None when there is nothing of a dropped section in it."""
-        if all(session_id in self.table for session_id in self.slots.texts(slot)):
-            return None
+    def _has_dropped(self, session_ids: Iterable[str]) -> bool:
+        return any(session_id not in self.table for session_id in session_ids)
+
+    async def _erase(self, slot: int) -> bool:
+        """Whether the slot could be cleared."""
         if not self.slots.claim(slot):
             return False
         try:

@@ -2,18 +2,23 @@
 
 Invariant: a slot has one holder at most; releasing never waits, so no cancellation can lose a slot; who
 waits is served in order of arrival, and the queue is bounded in length and time. A slot may hold the text
-of every section that it was lent to since the engine last answered there or erased it.
+of every section that it was lent to since the engine last answered there or erased it. What a slot held
+before, the engine may have parked elsewhere; erasing any slot forgets all of that.
 """
 
 import asyncio
 import time
 from collections import deque
+from collections.abc import Set
 from dataclasses import dataclass
 
 from daemon.errors import Busy
 from daemon.sections import tenant_of
 
 RETRY_AFTER_MS = 1000
+MOST_PARKED = 10_000
+UNKNOWN = ""
+"""Stands for sections too many to remember."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +41,7 @@ class SlotPool:
         self._queue_timeout_ms = queue_timeout_ms
         self._free = list(range(total))  # longest idle first
         self._texts: list[frozenset[str]] = [frozenset()] * total  # sections whose text may be there
+        self._parked: set[str] = set()
         self._waiting: deque[asyncio.Future[int]] = deque()
 
     @property
@@ -82,13 +88,27 @@ class SlotPool:
         """The sections whose text the engine may have in the slot."""
         return self._texts[slot]
 
+    @property
+    def parked(self) -> Set[str]:
+        """The sections whose text the engine may have beside its slots."""
+        return self._parked
+
+    @property
+    def longest_idle(self) -> int:
+        """A slot whose text is needed least; any, where none is free."""
+        return self._free[0] if self._free else 0
+
     def answered(self, slot: int, session_id: str) -> None:
-        """The engine answers a section there, so the text of every other one is gone."""
+        """The engine answers a section there, so the text of every other one is gone from it."""
+        self._parked |= self._texts[slot] - {session_id}
+        if len(self._parked) > MOST_PARKED:
+            self._parked = {UNKNOWN}
         self._texts[slot] = frozenset({session_id})
 
     def erased(self, slot: int) -> None:
-        """The engine has nothing there any more."""
+        """The engine has nothing there any more, and nothing beside its slots."""
         self._texts[slot] = frozenset()
+        self._parked.clear()
 
     def release(self, slot: int) -> None:
         """Give a slot back; it goes to whoever waits longest."""

@@ -82,7 +82,8 @@ class RefreshRequest(_Body):
     that is less. `draft_sources` is the engine's; with `baseline` it makes plain generation draft from
     the new context (`lookup`) or a smaller model. `patch` puts the edit's new values into the draft,
     `guard` keeps tolerance off the draft's opening and what the edit removed, and off all of it where it has
-    no place for what the edit brought. `return_tokens` adds token ids and their sources to `done`.
+    no place for what the edit brought or the instruction is another. `return_tokens` adds token ids and
+    their sources to `done`.
     """
 
     base_revision: int | None = None
@@ -115,6 +116,8 @@ class CanaryReport(_Body):
     passed: int = Field(ge=0)
     failed: int = Field(ge=0)
     blind: int = Field(default=0, ge=0)
+    unscored: int = Field(default=0, ge=0)
+    error: int = Field(default=0, ge=0)
 
 
 class Refusal(BaseModel):

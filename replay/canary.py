@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from bundles import Attempt, Run, Unit, Verdict, read_suite
-from daemon.wire import RefreshRequest
+from daemon.wire import CanaryReport, RefreshRequest
 from judge import Attribution, CanaryOutcome, assess, judge_attempts
 from replay.arms import PLAIN, Arm, parse_arm
 from replay.catalog import suite_path
@@ -60,6 +60,11 @@ class CanaryRound:
         if self.count("error"):
             return _INFRASTRUCTURE
         return 0 if self.count("passed") and not self.count("unscored") else _INCONCLUSIVE
+
+    @property
+    def report(self) -> CanaryReport:
+        """The round as the daemon's metrics show it."""
+        return CanaryReport(**{ending: self.count(ending) for ending in ENDINGS})
 
     @property
     def line(self) -> str:

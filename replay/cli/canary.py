@@ -14,7 +14,7 @@ from replay.canary import ENDINGS, Canaries, CanaryResult, CanaryRound, canary_a
 from replay.canary_metrics import CanaryMetrics
 from replay.cli.shared import json_option, say, show, verbose_option
 from replay.client import Client
-from replay.errors import ServiceDown, SettingsError
+from replay.errors import ServiceDown, ServiceError, SettingsError
 from replay.report.figures import percent
 from replay.report.table import one_line
 
@@ -58,10 +58,22 @@ class Duration(click.ParamType[float]):
     "--metrics-port", type=click.IntRange(0, 65535), help="Serve Prometheus gauges there; with --watch."
 )
 @click.option("--metrics-host", default="127.0.0.1", show_default=True)
+@click.option(
+    "--report/--no-report",
+    default=True,
+    show_default=True,
+    help="Show how it came out in the daemon's own metrics too; takes a token for all tenants.",
+)
 @json_option
 @verbose_option
 def canary(watch: float | None, as_json: bool, **given: Any) -> None:
-    """Try canaries on a live daemon: does a refresh keep what the edit has made stale?"""
+    """Try canaries on a live daemon: does a refresh keep what the edit has made stale?
+
+    \b
+    For example:
+      redraft canary --url http://127.0.0.1:8787
+      redraft canary --suite suite.toml --watch 5m --metrics-port 9100
+    """
     if given["metrics_port"] is not None and watch is None:
         raise SettingsError("--metrics-port: one round leaves no time to scrape it; give --watch too")
     canaries = Canaries(
@@ -71,6 +83,8 @@ def canary(watch: float | None, as_json: bool, **given: Any) -> None:
         if watch is not None:
             _watch(canaries, client, watch, as_json, given)
         done = canaries.check(client, _tell)
+        if given["report"]:
+            _report(client, done)
     show(json.dumps(_json(done, given), indent=2, ensure_ascii=False) if as_json else _table(done))
     raise click.exceptions.Exit(done.exit_code)
 
@@ -80,6 +94,7 @@ def _watch(
 ) -> NoReturn:
     """A round, a line, a pause, until somebody interrupts."""
     metrics = CanaryMetrics(given["suite"], canaries.arm.name)
+    told = ""
     with ExitStack() as served:
         if given["metrics_port"] is not None:
             port = served.enter_context(metrics.served(given["metrics_host"], given["metrics_port"]))
@@ -88,6 +103,8 @@ def _watch(
             started = time.monotonic()
             try:
                 done = canaries.check(client, lambda result: None)
+                if given["report"]:
+                    told = _report(client, done, told)
             except ServiceDown as error:
                 done = canaries.all_in_error(str(error))
             metrics.record(done)
@@ -98,6 +115,17 @@ def _watch(
                 else one_line(f"{now} {done.line}")
             )
             time.sleep(max(0.0, every_s - (time.monotonic() - started)))
+
+
+def _report(client: Client, done: CanaryRound, told: str = "") -> str:
+    """Shows the round in the daemon's metrics. Why that cannot be: said, unless it was told before."""
+    try:
+        client.report(done.report)
+    except ServiceError as error:
+        if str(error) != told:
+            say(f"not in the daemon's metrics, --no-report leaves it at that: {error}")
+        return str(error)
+    return ""
 
 
 def _tell(result: CanaryResult) -> None:

@@ -182,6 +182,42 @@ def test_a_new_source_has_no_place() -> None:
     assert not draft_edit(start.changed(RefreshRequest(sources=added))).has_places
 
 
+def test_another_instruction_asks_for_a_text_in_which_nothing_has_its_place() -> None:
+    start = section("same", "same", "Same as ever.")
+    assert draft_edit(start.changed(RefreshRequest(instruction="Sum up."))).has_places
+    assert not draft_edit(start.changed(RefreshRequest(instruction="Sum up in French."))).has_places
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "has_places", "stale"),
+    [
+        pytest.param([], ["Net 14."], False, set(), id="one more"),
+        pytest.param(["Net 9."], ["Net 14."], True, {"9"}, id="changed, and its old value stands"),
+        pytest.param(["Gross 5."], ["Gross 6."], False, {"5"}, id="changed, and its old value does not"),
+        pytest.param(["Net 9."], [], True, {"net", "9"}, id="one less"),
+        pytest.param([], ["It is calm."], True, set(), id="that stands already"),
+        pytest.param([], ["It is calm.\nNet 9."], True, set(), id="two that stand already"),
+        pytest.param([], ["Net 9"], False, set(), id="that stands in another"),
+        pytest.param(["It is calm.", "Net 9."], ["Net 9.", "It is calm."], True, set(), id="another order"),
+    ],
+)
+def test_a_pinned_line_that_comes_or_goes_is_an_edit(
+    before: list[str], after: list[str], has_places: bool, stale: set[str]
+) -> None:
+    start = section("same", "same", "It is calm.\nNet 9.", pinned=before)
+    edit = draft_edit(start.changed(EditsRequest(edits=[], pinned=after)))
+    assert edit.has_places == has_places
+    assert stale <= edit.stale_words
+    assert bool(edit.stale_words) == bool(stale)
+
+
+def test_a_changed_pinned_line_is_patched() -> None:
+    start = section("same", "same", "It is calm.\nNet 9.", pinned=["Net 9."])
+    assert draft_edit(start.changed(EditsRequest(edits=[], pinned=["Net 14."]))).draft.text == (
+        "It is calm.\nNet 14."
+    )
+
+
 def test_what_a_person_wrote_has_its_place() -> None:
     start = section("x", "x", "Ada cooks.")
     assert draft_edit(start.changed(by_hand(0, "Ada cooks and cleans."))).has_places

@@ -97,6 +97,7 @@ any_section = st.builds(
     max_tokens=st.integers(1, 99),
     written=st.none() | any_text,
     written_from=any_sources,
+    written_for=st.lists(any_text, min_size=1, max_size=2).map(tuple),
     edited=st.booleans(),
 )
 

@@ -64,13 +64,16 @@ def test_the_tenant_is_the_first_segment() -> None:
     assert [tenant_of(text) for text in ("t/d/s", "t/d/", "t/", "")] == ["t", "t", "t", ""]
 
 
-def test_a_section_knows_its_text_and_sources_as_they_were_when_it_was_written() -> None:
-    section = Section.opened("t/d/s", request(derived="old"))
+def test_a_section_knows_its_text_and_what_that_was_written_from_and_for() -> None:
+    section = Section.opened("t/d/s", request(derived="old", pinned=["keep"]))
     source = Edit(target="source", source="doc", start=0, end=1, lines=["1"])
-    edited = section.changed(EditsRequest(edits=[source, derived_edit("by hand")]))
+    asked = RefreshRequest(edits=[source, derived_edit("by hand")], instruction="Go.", pinned=[])
+    edited = section.changed(asked)
     assert (edited.written, edited.written_from) == ("old", section.sources)
+    assert edited.written_for == (section.instruction, "keep")
     refreshed = edited.refreshed("new")
     assert (refreshed.written, refreshed.written_from) == ("new", edited.sources)
+    assert refreshed.written_for == ("Go.",)
 
 
 def test_a_replaced_section_goes_on_counting() -> None:

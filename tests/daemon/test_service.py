@@ -250,6 +250,15 @@ async def test_a_delete_clears_text_below_a_refresh_that_never_reached_the_engin
     assert (await stack.client.delete("a/d/s")).slots_erased == []
 
 
+async def test_a_delete_clears_what_the_engine_may_have_parked(make_stack) -> None:
+    stack = await make_stack(slots=2)
+    for session_id in ("a/d/s", "b/d/s", "c/d/s"):
+        await stack.open(session_id)
+        await stack.refresh(session_id)
+    assert (await stack.client.delete("a/d/s")).slots_erased == [1]
+    assert (await stack.client.delete("a/d/s")).slots_erased == []
+
+
 async def test_what_the_engine_refuses_is_no_outage(make_stack) -> None:
     stack = await make_stack(fail={"/apply-template": 400})
     await stack.open()

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from daemon.errors import Busy
-from daemon.slots import SlotPool
+from daemon.slots import UNKNOWN, SlotPool
 
 pytestmark = pytest.mark.anyio
 
@@ -105,9 +105,19 @@ async def test_text_stays_in_a_slot_until_the_engine_answers_another_or_erases_i
     assert slots.texts(0) == {"a", "b"}
     assert (await slots.acquire("a")).reused
     slots.answered(0, "a")
-    assert slots.texts(0) == {"a"}
+    assert (slots.texts(0), slots.parked) == ({"a"}, {"b"})
     slots.erased(0)
-    assert slots.texts(0) == frozenset()
+    assert slots.texts(0) == slots.parked == frozenset()
+
+
+async def test_of_very_many_sections_it_only_knows_that_there_were_some(monkeypatch) -> None:
+    monkeypatch.setattr("daemon.slots.MOST_PARKED", 2)
+    slots = pool()
+    for name in "abcd":
+        await slots.acquire(name)
+        slots.answered(0, name)
+        slots.release(0)
+    assert slots.parked == {UNKNOWN}
 
 
 async def test_a_slot_is_foreign_while_it_may_hold_another_tenants_text() -> None:

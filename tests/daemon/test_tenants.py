@@ -150,6 +150,7 @@ async def test_what_a_slot_holds_of_one_tenant_does_not_show_in_anothers_counts(
         await stack.open(session_id)
         await stack.refresh(session_id)
     assert [request["cache_prompt"] for request in stack.engine.requests] == [True, True, False, True]
+    assert [request["cache_salt"] for request in stack.engine.requests] == ["a", "a", "b", "b"]
 
 
 async def test_nothing_of_a_tenant_is_in_metrics_or_logs(callers, caplog) -> None:

@@ -1,3 +1,4 @@
+import hashlib
 import json
 import re
 import signal
@@ -48,6 +49,39 @@ def test_a_live_daemon_that_follows_edits_exits_0(canary: Canary, live: Stack, t
     assert re.search(r"^fare\s+passed\s+\d+%", result.stdout, re.MULTILINE)
     assert "canaries: 1 passed, 0 failed, 0 blind, 0 unscored, 0 error" in result.stdout
     assert httpx.get(f"{live.url}/healthz").json()["sessions"] == before
+
+
+def shown(daemon: str) -> dict[str, float]:
+    """The daemon's own canary gauges."""
+    found = re.findall(r"^redraft_canary_(\w+) (\S+)$", httpx.get(f"{daemon}/metrics").text, re.MULTILINE)
+    return {name: float(value) for name, value in found}
+
+
+def test_the_daemons_metrics_show_the_last_round_unless_that_is_not_wanted(
+    canary: Canary, live: Stack, tmp_path: Path
+) -> None:
+    for expected, passed, blind in (("14 euros", 1, 0), ("15 euros", 0, 1)):
+        result = canary("--url", live.url, "--suite", suite(tmp_path, expected))
+        assert "metrics" not in result.stderr
+        gauges = shown(live.url)
+        assert (gauges["passed"], gauges["blind"], gauges["failed"], gauges["error"]) == (passed, blind, 0, 0)
+    canary("--url", live.url, "--suite", suite(tmp_path, "14 euros"), "--no-report")
+    assert shown(live.url) == gauges
+
+
+def test_a_token_that_may_not_report_says_so_and_decides_nothing(
+    canary: Canary, live: Stack, launch: Any, tmp_path: Path
+) -> None:
+    tokens = tmp_path / "tokens"
+    tokens.write_text(f"sha256:{hashlib.sha256(b'ada').hexdigest()} canary\n")
+    arguments = ("--engine", live.engine_url, "--slots", "1", "--tokens-file", str(tokens))
+    daemon = launch("daemon.main", *arguments, health="/healthz")
+    result = canary("--url", daemon.url, "--suite", suite(tmp_path, "14 euros"), "--token", "ada", "--json")
+    assert result.exit_code == 0
+    assert json.loads(result.stdout)["passed"] == 1
+    (said,) = [line for line in result.stderr.splitlines() if "metrics" in line]
+    assert "--no-report" in said
+    assert "forbidden_tenant" in said
 
 
 def test_only_blind_canaries_exit_3(canary: Canary, live: Stack, tmp_path: Path) -> None:
