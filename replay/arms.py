@@ -16,6 +16,8 @@ from replay.errors import SettingsError
 PLAIN = "plain"
 CONTROL = "control"
 STALE = "stale"
+WARMUP = "warmup"
+"""The arm under which attempts are stored that only make the engine warm."""
 DEFAULT_ARMS = (PLAIN, CONTROL, "redraft", "redraft:tau=3,floor=1")
 _TAU, _FLOOR, _P_CUT = 3.0, 1.0, 0.9
 _RULE: Rule = "entropy_floor"

@@ -19,6 +19,7 @@ from pydantic import ValidationError
 from bundles import HeldSpan
 from daemon.wire import (
     EVENT_NAMES,
+    CanaryReport,
     CancelledEvent,
     DeltaEvent,
     DoneEvent,
@@ -98,11 +99,15 @@ class Client:
 
     def open(self, section: str, body: OpenRequest) -> None:
         """Opens or replaces a section."""
-        self._send("PUT", section, body)
+        self._send("PUT", f"/v1/sessions/{section}", body)
 
     def delete(self, section: str) -> None:
         """Drops a section."""
-        self._send("DELETE", section, None)
+        self._send("DELETE", f"/v1/sessions/{section}", None)
+
+    def report(self, canaries: CanaryReport) -> None:
+        """Shows how canaries came out in the daemon's metrics; takes a token for all tenants."""
+        self._send("PUT", "/v1/canaries", canaries)
 
     def refresh(self, section: str, body: RefreshRequest, old: str) -> Refreshed:
         """Regenerates a section; `old` is the derived text that held spans refer to."""
@@ -135,8 +140,7 @@ class Client:
             raise ServiceError(f"{self.url}{path}: the stream ended without a result", retryable=True)
         return result
 
-    def _send(self, method: str, section: str, body: OpenRequest | None) -> None:
-        path = f"/v1/sessions/{section}"
+    def _send(self, method: str, path: str, body: OpenRequest | CanaryReport | None) -> None:
         with _explained(self.url + path):
             answer = self._http.request(method, path, json=None if body is None else _json(body))
             if answer.status_code >= 400:
@@ -171,7 +175,7 @@ def _code_points(span: Range, starts: list[int]) -> Range:
     return start, end
 
 
-def _json(body: OpenRequest | RefreshRequest) -> object:
+def _json(body: OpenRequest | RefreshRequest | CanaryReport) -> object:
     return body.model_dump(mode="json")
 
 

@@ -3,12 +3,13 @@
 Invariant: an attempt is stored as it finishes and a finished one is never made again; before each,
 the section's slot holds the prompt of the state before the edit, as after a real earlier refresh.
 A failed attempt is stored with its error and the run goes on, unless the service is gone or hangs.
+Unless several are wanted at once, nothing of the run but the attempt being made uses the machine.
 """
 
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import closing, suppress
 from dataclasses import replace
+from threading import Event
 from typing import TypeVar
 
 from pydantic import ValidationError
@@ -16,10 +17,12 @@ from pydantic import ValidationError
 from bundles import Attempt, Run, Store, Unit
 from bundles import Source as UnitSource
 from daemon.wire import DoneEvent, Edit, OpenRequest, RefreshRequest, Source
-from replay.arms import STALE, Arm
+from replay.arms import STALE, WARMUP, Arm
 from replay.client import Client, Refreshed
 from replay.errors import ServiceDown, ServiceError, ServiceTimeout
+from replay.lanes import side_by_side
 from replay.plan import Block, Key, Step, blocks
+from replay.runs import jobs_of
 
 BACK_OFF_S = (0.5, 1.0, 2.0)
 MOST_TIMEOUTS = 3
@@ -37,22 +40,21 @@ def replay(
     client: Client,
     tell: Callable[[Attempt], None],
 ) -> None:
-    """Makes the run's attempts that are not `kept`; `tell` hears of each as it is stored."""
-    driver = Driver(run, client)
+    """Makes the run's attempts that are not `kept`; `tell` hears of each that counts as it is stored."""
+    todo = [block for block in blocks(run, units) if block.missing(kept)]
+    earlier = 1 + max((repeat for _, arm, repeat in kept if arm == WARMUP), default=-1)
+    drivers = [Driver(run, client, lane, earlier) for lane in range(min(jobs_of(run), len(todo)))]
     timeouts = 0
-    try:
-        for block in blocks(run, units):
-            for attempt in driver.attempts(block, kept):
-                store.add_attempt(attempt)
+    with closing(_made(drivers, todo, kept)) as made:
+        for attempt in made:
+            store.add_attempt(attempt)
+            if attempt.arm != WARMUP:
                 tell(attempt)
-                timeouts = timeouts + 1 if attempt.status == "timeout" else 0
-                if timeouts == MOST_TIMEOUTS:
-                    raise ServiceDown(f"{timeouts} attempts in a row got no answer: {attempt.error}")
-                if attempt.status != "ok":
-                    client.must_be_alive()
-    finally:
-        with suppress(ServiceError):
-            client.delete(driver.section)
+            timeouts = timeouts + 1 if attempt.status == "timeout" else 0
+            if timeouts == MOST_TIMEOUTS:
+                raise ServiceDown(f"{timeouts} attempts in a row got no answer: {attempt.error}")
+            if attempt.status != "ok":
+                client.must_be_alive()
 
 
 def finished(attempts: Sequence[Attempt]) -> dict[Key, Attempt]:
@@ -60,16 +62,46 @@ def finished(attempts: Sequence[Attempt]) -> dict[Key, Attempt]:
     return {attempt.key: attempt for attempt in attempts if attempt.status == "ok"}
 
 
-class Driver:
-    """Makes attempts through one section of its own, so that all of them run on one slot."""
+def _made(
+    drivers: Sequence["Driver"], todo: Sequence[Block], kept: Mapping[Key, Attempt]
+) -> Generator[Attempt]:
+    """The missing attempts as they finish: one after the other, or in as many lanes as there are drivers."""
+    try:
+        if len(drivers) == 1:
+            for block in todo:
+                yield from drivers[0].attempts(block, kept)
+        else:
+            lanes = [lambda block, driver=driver: driver.attempts(block, kept) for driver in drivers]
+            yield from side_by_side(lanes, todo, lambda: _drop(drivers))
+    finally:
+        _drop(drivers)
 
-    def __init__(self, run: Run, client: Client) -> None:
-        self.section = f"replay/{run.run_id}/section"
+
+def _drop(drivers: Sequence["Driver"]) -> None:
+    """Drops their sections, which ends what is being generated for them."""
+    for driver in drivers:
+        driver.drop()
+
+
+class Driver:
+    """Makes attempts through one section of its own, so that all of them run on one slot.
+
+    `lane` tells drivers that work at once apart; `warmed` is the number of the run's next warm-up attempt.
+    """
+
+    def __init__(self, run: Run, client: Client, lane: int = 0, warmed: int = 0) -> None:
+        self.section = f"replay/{run.run_id}/section" + (f"-{lane}" if lane else "")
         self._run = run
         self._client = client
+        self._is_warm = False
+        self._warmup = warmed + lane
+        self._dropped = Event()
 
     def attempts(self, block: Block, kept: Mapping[Key, Attempt]) -> Iterator[Attempt]:
-        """The block's attempts that are not in `kept`, the stale answer first where the unit brings none."""
+        """The block's attempts that are not in `kept`, the stale answer first where the unit brings none.
+
+        Before a driver's first one goes a warm-up: the same attempt, marked by its arm and never counted.
+        """
         unit = block.unit
         steps = block.missing(kept)
         if not steps:
@@ -87,14 +119,24 @@ class Driver:
                     )
                 return
             draft = stale.text
+        if not self._is_warm:
+            self._is_warm = True
+            warmup = replace(steps[0], arm=replace(steps[0].arm, name=WARMUP), repeat=self._warmup, order=0)
+            yield self.attempt(unit, warmup, draft)
         for step in steps:
             yield self.attempt(unit, step, draft)
+
+    def drop(self) -> None:
+        """Drops the section, whatever state the service is in; what is being made for it ends as an error."""
+        self._dropped.set()
+        with suppress(ServiceError):
+            self._client.delete(self.section)
 
     def attempt(self, unit: Unit, step: Step, draft: str) -> Attempt:
         """One attempt; what fails is in its `status` and `error`."""
         blank = self._blank(unit, step)
         try:
-            return filled(blank, retried(lambda: self._generate(unit, step.arm, draft)))
+            return filled(blank, retried(lambda: self._generate(unit, step.arm, draft), self._dropped))
         except ServiceTimeout as error:
             return replace(blank, status="timeout", error=str(error))
         except ServiceError as error:
@@ -120,15 +162,19 @@ class Driver:
         return Attempt(self._run.run_id, unit.unit_id, step.arm.name, step.repeat, step.order, "ok")
 
 
-def retried(generate: Callable[[], Result]) -> Result:
-    """What `generate` gives, tried again a few times where that may help, no sooner than the service asks."""
+def retried(generate: Callable[[], Result], over: Event | None = None) -> Result:
+    """What `generate` gives, tried again a few times where that may help, no sooner than the service asks.
+
+    Once somebody says that it is `over`, nothing is tried again.
+    """
+    over = over or Event()
     for pause_s in BACK_OFF_S:
         try:
             return generate()
         except ServiceError as error:
-            if not error.retryable:
+            wait_s = min(max(pause_s, error.retry_after_s), _LONGEST_WAIT_S)
+            if not error.retryable or over.wait(wait_s):
                 raise
-            time.sleep(min(max(pause_s, error.retry_after_s), _LONGEST_WAIT_S))
     return generate()
 
 
@@ -173,6 +219,7 @@ def _sources(sources: Sequence[UnitSource]) -> list[Source]:
 def filled(blank: Attempt, refreshed: Refreshed) -> Attempt:
     """The attempt with what its refresh gave."""
     token_ids, token_src = _tokens(refreshed.done)
+    singles = _single_passes(refreshed.done, len(token_ids))
     return replace(
         blank,
         text=refreshed.text,
@@ -184,13 +231,20 @@ def filled(blank: Attempt, refreshed: Refreshed) -> Attempt:
         prompt_ms=refreshed.done.prompt_ms,
         prompt_tokens=refreshed.done.prompt_tokens,
         divergences=refreshed.done.divergences,
-        passes=refreshed.done.passes or 0,
-        rows=refreshed.done.rows or 0,
+        passes=singles if refreshed.done.passes is None else refreshed.done.passes,
+        rows=singles if refreshed.done.rows is None else refreshed.done.rows,
         wasted_rows=refreshed.done.wasted_rows or 0,
         host_ms=refreshed.done.host_ms or 0.0,
         patched_tokens=refreshed.done.patched_tokens or 0,
         strict_tokens=refreshed.done.strict_tokens or 0,
     )
+
+
+def _single_passes(done: DoneEvent, tokens: int) -> int:
+    """Passes of plain generation, which engines do not count: one row each; the prompt gives the first."""
+    if done.mode != "baseline":
+        return 0
+    return tokens if done.stop_type == "eos" else max(0, tokens - 1)
 
 
 def _tokens(done: DoneEvent) -> tuple[tuple[int, ...], tuple[int, ...]]:

@@ -45,12 +45,20 @@ class Settings:
     sample: int | None = None
     text: str | None = None
     max_tokens: int | None = None
+    jobs: int | None = None
+
+
+def jobs_of(run: Run) -> int:
+    """How many of the run's attempts are made at once; with more than one its wall times are contended."""
+    jobs = run.provenance.get("jobs", 1)
+    return jobs if isinstance(jobs, int) else 1
 
 
 def new_run(bundle: Bundle, settings: Settings, now: datetime) -> Run:
-    """A run that has not begun, without provenance; `now` is UTC. NothingToRun where no unit is selected."""
+    """A run that has not begun; `now` is UTC. NothingToRun where no unit is selected."""
     seed = settings.seed or 0
     units = select(bundle.units, text=settings.text, sample=settings.sample, seed=seed)
+    jobs = settings.jobs or 1
     return Run(
         run_id=f"{now:%Y%m%d-%H%M%S}-{secrets.token_hex(2)}",
         bundle_id=bundle.bundle_id,
@@ -60,6 +68,7 @@ def new_run(bundle: Bundle, settings: Settings, now: datetime) -> Run:
         seed=seed,
         max_tokens=settings.max_tokens or 160,
         started=now.isoformat(timespec="seconds"),
+        provenance={"jobs": jobs, "contended": jobs > 1},
     )
 
 
@@ -79,6 +88,7 @@ def check_settings(run: Run, bundle: Bundle, asked: Bundle | None, settings: Set
         ("--repeats", run.repeats, settings.repeats),
         ("--seed", run.seed, settings.seed),
         ("--max-tokens", run.max_tokens, settings.max_tokens),
+        ("-j", jobs_of(run), settings.jobs),
     ):
         if given is not None:
             _same(run, flag, stored, given)

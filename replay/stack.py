@@ -25,7 +25,8 @@ from replay.errors import ReplayError, ServiceDown, SettingsError
 
 START_S, LOAD_S, STOP_S, POLL_S = 60.0, 600.0, 10.0, 0.1
 _LISTENING = "listening on "
-_NOT_INHERITED = {"REDRAFTD_RECORD", "REDRAFTD_RECORD_TENANTS"}  # what a run generates is nobody's session
+_NOT_INHERITED = {"REDRAFTD_RECORD", "REDRAFTD_RECORD_TENANTS", "REDRAFTD_TOKENS_FILE"}
+"""What `redraft serve` hands on, and a run, whose sessions are nobody's, does not."""
 Say = Callable[[str], None]
 
 
@@ -33,8 +34,10 @@ Say = Callable[[str], None]
 class StackOptions:
     """How to start the two services; port 0 takes any free one, None leaves the service's default.
 
-    `fake_pass_ms` asks for scripted tokens instead of a model, at that pace. `record` names the journal of
-    the daemon and `record_tenants` (`a,b`) who is recorded; without them nobody is.
+    `fake_pass_ms` asks for scripted tokens instead of a model, at that pace. `cache_ram` (MiB) is for prompts
+    that slots have lost; who measures wants 0, so that no attempt finds what another has computed. `record`
+    names the journal of the daemon and `record_tenants` (`a,b`) who is recorded; without them nobody is.
+    Without `tokens_file` everybody may use the daemon, which then serves loopback addresses only.
     """
 
     model: Path | None = None
@@ -47,9 +50,11 @@ class StackOptions:
     threads: int | None = None
     kv: str | None = None
     gpu_layers: int | None = None
+    cache_ram: int | None = None
     verbose: bool = False
     record: Path | None = None
     record_tenants: str | None = None
+    tokens_file: Path | None = None
 
     def engine_arguments(self) -> list[str]:
         """The command line of the engine."""
@@ -59,6 +64,7 @@ class StackOptions:
             "--threads": self.threads,
             "--kv": self.kv,
             "--gpu-layers": self.gpu_layers,
+            "--cache-ram": self.cache_ram,
             "--fake-pass-ms": self.fake_pass_ms,
         }
         flags = {"--fake-model": self.fake_pass_ms is not None, "--verbose": self.verbose}
@@ -76,8 +82,13 @@ class StackOptions:
     def daemon_arguments(self, engine_url: str) -> list[str]:
         """The command line of the daemon in front of it."""
         where = ["--engine", engine_url, "--host", self.host, "--port", str(self.port)]
-        optional = {"--record": self.record, "--record-tenants": self.record_tenants}
-        return [*where, "--slots", str(self.slots), "--no-auth", "--watch-stdin", *_given(optional)]
+        optional = {
+            "--record": self.record,
+            "--record-tenants": self.record_tenants,
+            "--tokens-file": self.tokens_file,
+        }
+        open_to_all = [] if self.tokens_file else ["--no-auth"]
+        return [*where, "--slots", str(self.slots), *open_to_all, "--watch-stdin", *_given(optional)]
 
 
 def _given(options: Mapping[str, object]) -> list[str]:
@@ -248,16 +259,20 @@ def pull_model(say: Say) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """Where attempts are made: a daemon that runs already, or children started for the run."""
+    """Where attempts are made: a daemon that runs already, or children started for the run.
+
+    `token` is for a daemon that asks for one; it must cover the tenant `replay`.
+    """
 
     url: str | None
     options: StackOptions
+    token: str = ""
 
     @contextmanager
     def connected(self, say: Say, log: Say) -> Iterator[Client]:
         """A client of it; children are stopped at the end."""
         if self.url is not None:
-            client = Client(self.url)
+            client = Client(self.url, token=self.token)
             try:
                 client.must_be_alive()
                 yield client

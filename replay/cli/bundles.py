@@ -52,7 +52,12 @@ def bundles(context: click.Context, as_json: bool, store: Path) -> None:
 @json_option
 @store_option
 def list_bundles(as_json: bool, store: Path) -> None:
-    """List the bundles of the store."""
+    """List the bundles of the store.
+
+    \b
+    For example:
+      redraft bundles list --json
+    """
     _list(as_json, store)
 
 
@@ -61,7 +66,12 @@ def list_bundles(as_json: bool, store: Path) -> None:
 @json_option
 @store_option
 def show_bundle(ref: str, as_json: bool, store: Path) -> None:
-    """Show what a bundle holds."""
+    """Show what a bundle holds.
+
+    \b
+    For example:
+      redraft bundles show smoke
+    """
     with open_store(store) as opened:
         bundle = opened.bundle(ref)
         runs = [run.run_id for run in opened.runs() if run.bundle_id == bundle.bundle_id]
@@ -77,7 +87,12 @@ def show_bundle(ref: str, as_json: bool, store: Path) -> None:
 @click.argument("refs", metavar="[BUNDLE|FOLDER]...", nargs=-1)
 @store_option
 def verify(refs: tuple[str, ...], store: Path) -> None:
-    """Check that bundles are whole: those of the store, or folders that were exported."""
+    """Check that bundles are whole: those of the store, or folders that were exported.
+
+    \b
+    For example:
+      redraft bundles verify
+    """
     checks: list[tuple[str, Callable[[], Bundle]]] = []
     folders = [ref for ref in refs if Path(ref).is_dir()]
     checks += [(ref, lambda ref=ref: read_tables(Path(ref))) for ref in folders]  # type: ignore[misc]
@@ -94,7 +109,12 @@ def verify(refs: tuple[str, ...], store: Path) -> None:
 @click.argument("target", type=click.Path(dir_okay=False, path_type=Path))
 @store_option
 def snapshot(target: Path, store: Path) -> None:
-    """Copy the store as it is now to a file that others may read."""
+    """Copy the store as it is now to a file that others may read.
+
+    \b
+    For example:
+      redraft bundles snapshot copy.duckdb
+    """
     with open_store(store) as opened:
         opened.snapshot(target)
         found = len(opened.bundles())
@@ -106,7 +126,12 @@ def snapshot(target: Path, store: Path) -> None:
 @click.option("--force", is_flag=True, help="Remove the runs that rest on it too.")
 @store_option
 def remove(refs: tuple[str, ...], force: bool, store: Path) -> None:
-    """Remove bundles."""
+    """Remove bundles.
+
+    \b
+    For example:
+      redraft bundles rm smoke --force
+    """
     with open_store(store) as opened:
         for ref in refs:
             removed = opened.remove_bundle(ref, with_runs=force)
@@ -119,7 +144,12 @@ def remove(refs: tuple[str, ...], force: bool, store: Path) -> None:
 @click.option("--prefix", is_flag=True, help="Put the name of its bundle before each id.")
 @store_option
 def merge_bundles(refs: tuple[str, ...], name: str | None, prefix: bool, store: Path) -> None:
-    """Make one bundle of several."""
+    """Make one bundle of several.
+
+    \b
+    For example:
+      redraft bundles merge monday tuesday --name week
+    """
     with open_store(store) as opened:
         parts = [opened.bundle(ref) for ref in refs]
         _keep(opened, merge(name or "+".join(part.name for part in parts), parts, prefix=prefix))
@@ -138,7 +168,12 @@ def merge_bundles(refs: tuple[str, ...], name: str | None, prefix: bool, store: 
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of --share.")
 @store_option
 def split(ref: str, criterion: Criterion | None, share: float | None, seed: int, store: Path) -> None:
-    """Make several bundles of one; --share keeps each session whole."""
+    """Make several bundles of one; --share keeps each session whole.
+
+    \b
+    For example:
+      redraft bundles split prod.journal --by tenant
+    """
     if (criterion is None) == (share is None):
         raise SettingsError("say how to split: --by or --share")
     with open_store(store) as opened:
@@ -163,7 +198,12 @@ def split(ref: str, criterion: Criterion | None, share: float | None, seed: int,
 def redact_bundle(
     ref: str, patterns: tuple[str, ...], key_file: Path | None, name: str | None, store: Path
 ) -> None:
-    """Make a bundle without the names of tenants and documents."""
+    """Make a bundle without the names of tenants and documents.
+
+    \b
+    For example:
+      redraft bundles redact prod.journal --key-file key.txt
+    """
     key = _key(key_file)
     with open_store(store) as opened:
         done = redact(opened.bundle(ref), key, patterns, name)

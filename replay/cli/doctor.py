@@ -22,7 +22,12 @@ _WIDTHS = [None, None, 70, 40]
 @json_option
 @store_option
 def doctor(store: Path, as_json: bool, **given: Any) -> None:
-    """Check that redraft can work here; what fails says what to do."""
+    """Check that redraft can work here; what fails says what to do.
+
+    \b
+    For example:
+      redraft doctor --model models/ours.gguf
+    """
     found = diagnose(StackOptions(**given, verbose=is_verbose()), store, say, log)
     show(_as_json(found) if as_json else _as_table(found))
     raise click.exceptions.Exit(0 if found.works else INFRASTRUCTURE)

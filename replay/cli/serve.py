@@ -13,11 +13,19 @@ _POLL_S = 0.5
 
 engine_options = options(
     click.option(
-        "--model", type=click.Path(path_type=Path), help="A GGUF file instead of the default model."
+        "--model",
+        type=click.Path(path_type=Path),
+        envvar="REDRAFT_MODEL",
+        show_envvar=True,
+        help="A GGUF file instead of the default model.",
     ),
     click.option("--ctx", type=click.IntRange(min=1), help="Context of a slot, in tokens."),
     click.option(
-        "--threads", type=click.IntRange(min=1), help="Threads of the engine.  [default: all cores]"
+        "--threads",
+        type=click.IntRange(min=1),
+        envvar="REDRAFT_THREADS",
+        show_envvar=True,
+        help="Threads of the engine.  [default: all cores]",
     ),
     click.option("--kv", type=click.Choice(["bf16", "f16"]), help="Type of the KV cache.  [default: bf16]"),
     click.option("--gpu-layers", type=click.IntRange(min=0), help="Layers to put onto a GPU.  [default: 0]"),
@@ -29,7 +37,12 @@ engine_options = options(
 
 @click.command()
 @engine_options
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address of redraftd; must be loopback.")
+@click.option(
+    "--host",
+    default="127.0.0.1",
+    show_default=True,
+    help="Address of redraftd; loopback unless there is a tokens file.",
+)
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=8787, show_default=True, help="Port of redraftd."
 )
@@ -48,9 +61,20 @@ engine_options = options(
     envvar="REDRAFTD_RECORD_TENANTS",
     help="Record these only.  [default: all]",
 )
+@click.option(
+    "--tokens-file",
+    type=click.Path(path_type=Path),
+    envvar="REDRAFTD_TOKENS_FILE",
+    help="Access tokens of redraftd: lines `sha256:DIGEST TENANT`, where TENANT may be *.",
+)
 @verbose_option
 def serve(**given: Any) -> None:
-    """Start engine and daemon; Ctrl-C stops both."""
+    """Start engine and daemon; Ctrl-C stops both.
+
+    \b
+    For example:
+      redraft serve --slots 2 --record prod
+    """
     try:
         with serving(StackOptions(**given, verbose=is_verbose()), say, log) as stack:
             show(f"engine {stack.engine_url}\nredraftd {stack.url}")
@@ -69,5 +93,10 @@ def model() -> None:
 @model.command()
 @verbose_option
 def pull() -> None:
-    """Fetch the default model, or say where it is; prints the path."""
+    """Fetch the default model, or say where it is; prints the path.
+
+    \b
+    For example:
+      redraft model pull
+    """
     show(str(pull_model(say)))

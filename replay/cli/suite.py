@@ -36,6 +36,10 @@ def check(name: str, as_json: bool) -> None:
 
     Nothing is generated. Facts are held against the sources, and units against each other. Exit codes: 0 no
     problem, 1 problems, 2 the file cannot be read, 5 no usable unit.
+
+    \b
+    For example:
+      redraft suite check suite.toml
     """
     found = check_suite(read_suite(suite_path(name) or Path(name)))
     show(_json(found) if as_json else _table(found))
@@ -50,6 +54,10 @@ def new(file: Path) -> None:
     """Write a commented suite to start from, `suite.toml` if no FILE is named.
 
     Beside it goes suite.schema.json, which editors use, unless there is one. No file is overwritten.
+
+    \b
+    For example:
+      redraft suite new suite.toml
     """
     if file.suffix.lower() != ".toml":
         raise SettingsError(f"{file}: the suite to start from is TOML, name a .toml file")

@@ -49,7 +49,7 @@ def test_a_broken_line_among_good_ones_stops_a_run_and_not_an_import(redraft: An
     assert len(done.stderr.splitlines()) == 1
     done = redraft("import", "s.jsonl")
     assert done.stderr.startswith("skipped s.jsonl:2: ")
-    assert " s: 1 units" in done.stdout
+    assert " s: 1 unit" in done.stdout
 
 
 @pytest.mark.parametrize("content", [b"not a model", b"", b"GGUF", b"GGUF" + bytes(100)])

@@ -10,6 +10,7 @@ from bundles import Store
 from judge.calibration import Case
 from judge.fake_ask import FakeAsk
 from replay.cli.main import commands
+from replay.stack import Stack
 
 PLAIN = "Ava owns it."
 REWORDED = "It is Ava who owns it, and not she."
@@ -117,3 +118,29 @@ def test_a_judge_that_is_gone_says_so(redraft: Redraft, stored: str) -> None:
 
 def test_a_model_without_a_url_is_a_mistake(redraft: Redraft, stored: str) -> None:
     assert redraft("judge", "--judge-model", "big").exit_code == 2
+    assert redraft("run", "builtin:smoke", "--judge-model", "big").exit_code == 2
+
+
+def test_run_asks_a_claim_judge_too(redraft: Redraft, judge_server: Any, live: Stack) -> None:
+    """The arms say the same here, so there is nothing to ask but the judge's calibration."""
+    asked = ("--judge-url", judge_server.url, "--judge-model", "big")
+    result = redraft("run", "builtin:smoke", "--url", live.url, "--sample", "1", "--json", *asked)
+    summary = json.loads(result.stdout)
+    assert summary["claims"]["arms"]["plain"] == {"passed": 2, "failed": 0, "unscored": 0}
+    assert summary["provenance"]["claim_judge"] == "big"
+    assert f"if it fails, continue with: redraft judge {summary['run_id']} --judge-url" in result.stderr
+    assert "claims by big: 8 pass, 0 fail" in result.stderr
+
+
+def test_without_its_claim_verdicts_a_run_does_not_pass(
+    redraft: Redraft, stored: str, asked: tuple[str, ...]
+) -> None:
+    Path("redraft.toml").write_text('[gate]\narms = ["redraft:tau=3,floor=1"]\n')
+    redraft("judge", *asked)
+    assert redraft("gate").exit_code == 0
+    facts = verdicts("fact")
+    with Store.open(Path("redraft.duckdb")) as store:
+        store.replace_verdicts(stored, facts)
+    gate = redraft("gate")
+    assert gate.exit_code == 3
+    assert "claims: 4 of 4 fact checks of redraft:tau=3,floor=1 are unscored" in gate.stdout

@@ -1,3 +1,4 @@
+import hashlib
 import os
 import signal
 import subprocess
@@ -27,6 +28,24 @@ def test_serve_prints_both_addresses_and_stops_both(how: signal.Signals) -> None
     for url in urls.values():
         with pytest.raises(httpx.ConnectError):
             httpx.get(url)
+
+
+def test_serve_asks_for_tokens_where_it_has_a_file_of_them(tmp_path: Path) -> None:
+    tokens = tmp_path / "tokens"
+    tokens.write_text(f"sha256:{hashlib.sha256(b'ada').hexdigest()} acme\n")
+    with subprocess.Popen(
+        [*REDRAFT, "serve", *FAKE, "--tokens-file", str(tokens)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as serve:
+        assert serve.stdout is not None
+        urls = dict(serve.stdout.readline().split() for _ in range(2))
+        section = f"{urls['redraftd']}/v1/sessions/acme/plan/summary"
+        ada = {"authorization": "Bearer ada"}
+        assert [httpx.get(section, headers=headers).status_code for headers in ({}, ada)] == [401, 404]
+        serve.send_signal(signal.SIGINT)
+        serve.communicate(timeout=20)
 
 
 def test_serve_says_which_child_died() -> None:
