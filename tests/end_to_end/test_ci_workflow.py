@@ -120,10 +120,10 @@ def test_too_little_to_tell_is_3_and_says_what_is_missing(job: Job) -> None:
     (job.folder / "redraft.toml").write_text("[gate]\nmin_units = 8\n", encoding="utf-8")
     gated = job.steps()
     assert gated.returncode == 3
-    assert gated.stdout.splitlines() == [
-        "gate: inconclusive",
-        "  units of which plain generation gets a fact right: 1, while the policy asks for 8",
-    ]
+    said, why = gated.stdout.splitlines()
+    assert said == "gate: inconclusive"
+    assert why.startswith("  units of which plain generation gets a fact right: 1, ")
+    assert why.endswith(" asks for 8")
 
 
 def test_a_baseline_of_an_older_suite_is_1_and_says_what_to_do(job: Job) -> None:
@@ -148,7 +148,7 @@ def test_another_model_is_refused_with_2_and_says_what_differs_and_what_to_do(jo
     assert "redraft baseline write" in said
 
 
-def test_an_engine_that_is_gone_fails_the_step_before_the_gate(job: Job) -> None:
+def test_attempts_that_failed_are_4(job: Job) -> None:
     job.daemon.status = 413
     assert job.steps().returncode == 4
 

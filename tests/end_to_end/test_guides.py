@@ -20,7 +20,8 @@ ROOT = Path(__file__).parent.parent.parent
 TROUBLE = (ROOT / "docs" / "troubleshooting.md").read_text(encoding="utf-8")
 GUIDES = {name: (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8") for name in ("ci", "ab-report")}
 FEWEST = 12
-"""Characters that a message and a text of the code must share to be the same message."""
+SHARE = 0.24
+"""Characters, and share of the message, that a text of the code must have in common with it to make it."""
 
 
 def literals(tree: ast.AST) -> Iterator[list[str]]:
@@ -53,12 +54,13 @@ def said() -> list[list[str]]:
 def is_said(message: str, texts: list[list[str]]) -> bool:
     """Whether one of the texts makes the message; where it ends in `...`, the beginning of one is enough."""
     whole = message.removesuffix("...").rstrip(" ,")
+    fewest_shared = max(FEWEST, SHARE * len(whole))
     for pieces in texts:
         plain = [" ".join(piece.replace("`", "").split()) for piece in pieces]
         fewest = 1 if message.endswith("...") else len(plain)
         for heads in range(fewest, len(plain) + 1):
             head = plain[:heads]
-            if sum(map(len, head)) >= FEWEST and re.search(".*?".join(map(re.escape, head)), whole):
+            if sum(map(len, head)) >= fewest_shared and re.search(".*?".join(map(re.escape, head)), whole):
                 return True
         if message.endswith("...") and len(whole) >= FEWEST and plain[0].startswith(whole):
             return True
