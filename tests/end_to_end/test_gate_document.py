@@ -5,6 +5,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import get_args
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
@@ -13,7 +14,7 @@ from judge.faults import FAULT_KINDS
 from judge.gate import EXIT_CODES
 from judge.harmless import HARMLESS_KINDS
 from judge.policy import Metric, Requirement
-from judge.significance import sessions_needed
+from judge.significance import RULINGS, rule
 from replay.cli.main import commands
 
 TEXT = (Path(__file__).parent.parent.parent / "docs" / "gate.md").read_text(encoding="utf-8")
@@ -48,7 +49,9 @@ def test_every_metric_requirement_verdict_and_kind_is_named() -> None:
 
 
 def test_the_sessions_that_a_margin_takes_are_right() -> None:
-    assert (sessions_needed(0, 0, 0, 0.05, 0.95), sessions_needed(0, 0, 0, 0.02, 0.95)) == (59, 149)
+    for margin, sessions in ((0.05, 59), (0.02, 149)):
+        ruled = rule(0, 0, np.array([sessions - 1, sessions]), margin, 0.95) < RULINGS.index("undecided")
+        assert ruled.tolist() == [False, True]
     assert "a margin of 0.05 at 0.95 takes 59 sessions, 0.02 takes 149" in " ".join(TEXT.split())
 
 
