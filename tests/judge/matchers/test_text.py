@@ -249,6 +249,7 @@ def test_a_value_on_its_own_line_is_found(before: str, value: str, after: str) -
     value = value.strip()
     own_line = normalize(f"\n{value}")
     assume(len(own_line.text) > 1 and not own_line.splits_original(1))  # no mark on the line break
+    assume(not value.endswith("\\"))  # in Markdown a part of the line break
     assert list(find_text(value, f"{before}\n{value}\n{after}"))
 
 
