@@ -12,7 +12,10 @@ from bundles import Fact, Source, Store
 from replay.view.app import link
 
 RUN = "20260101-120000-abcd"
-HOSTILE = "</textarea></script><img src=x onerror=alert(1)>\N{RIGHT-TO-LEFT OVERRIDE}\0 'q' \"Q\" & {{ 7777 * 7777 }}"
+HOSTILE = (
+    "</textarea></script><img src=x onerror=alert(1)>\N{RIGHT-TO-LEFT OVERRIDE}\0 'q' \"Q\" & "
+    "{{ 7777 * 7777 }}"
+)
 LINKS = re.compile(r'(?:href|action)="([^"]*)"')
 
 
