@@ -33,6 +33,7 @@ from bundles.store_guard import (
     checked_mark,
     keep_log,
     log_bytes,
+    log_of,
     new_id,
     real_path,
     remove_left_over,
@@ -224,7 +225,7 @@ def _reported(path: Path) -> Iterator[None]:
 
 def _create(path: Path) -> None:
     """Make an empty store beside `path` and move it there whole, so that a kill leaves none or all."""
-    if (log := path.with_name(path.name + ".wal")).exists():
+    if (log := log_of(path)).exists():
         raise StoreError(f"{path}: missing, but its log {log} is there: put the store back or remove the log")
     new = path.with_name(path.name + ".new")
     remove_left_over(new)

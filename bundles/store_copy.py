@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bundles.errors import StoreError, StoreLocked
-from bundles.store_guard import check_magic, real_path
+from bundles.store_guard import check_magic, log_bytes, log_of, real_path
 from bundles.store_undo import undo_path
 
 TRIES = 20
@@ -37,8 +37,7 @@ def store_state(path: Path) -> StoreState:
         check_magic(path)
         with path.open("rb") as file:
             headers = file.read(_HEADER_BYTES)
-        log = _log(path)
-        return StoreState(headers, log.stat().st_size if log.exists() else 0)
+        return StoreState(headers, log_bytes(path))
     except FileNotFoundError:
         raise StoreError(f"{path}: no such store, import or run a suite first") from None
     except OSError as error:
@@ -69,12 +68,8 @@ def copy_store(path: Path, target: Path, *, pause: Callable[[float], None] = tim
 
 def _copy(path: Path, target: Path) -> None:
     # The log first: what it says of the file is in the file by then.
-    log, log_of_target = _log(path), _log(target)
+    log, log_of_target = log_of(path), log_of(target)
     log_of_target.unlink(missing_ok=True)
     with suppress(FileNotFoundError):  # moved into the store, or gone just now
         shutil.copyfile(log, log_of_target)
     shutil.copyfile(path, target)
-
-
-def _log(path: Path) -> Path:
-    return path.with_name(path.name + ".wal")

@@ -32,7 +32,7 @@ def check_magic(path: Path) -> None:
 
 def remove_left_over(new: Path) -> None:
     """Remove what a kill left of a store that was being made."""
-    for left_over in (new, _beside(new, ".wal")):
+    for left_over in (new, log_of(new)):
         left_over.unlink(missing_ok=True)
 
 
@@ -41,15 +41,20 @@ def new_id() -> str:
     return os.urandom(_ID_BYTES).hex()
 
 
+def log_of(path: Path) -> Path:
+    """Where DuckDB keeps what is not in the store's file yet."""
+    return _beside(path, ".wal")
+
+
 def log_bytes(path: Path) -> int:
     """The size of the store's log."""
-    log = _beside(path, ".wal")
+    log = log_of(path)
     return log.stat().st_size if log.exists() else 0
 
 
 def keep_log(path: Path) -> Path | None:
     """Copy the log that a kill left: opening it, DuckDB cuts off and drops what it cannot read."""
-    log = _beside(path, ".wal")
+    log = log_of(path)
     return set_aside(_beside(path, ".wal.kept"), log.read_bytes()) if log.exists() else None
 
 

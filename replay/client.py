@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 import httpx
-from pydantic import ValidationError
 
 from bundles import HeldSpan
 from daemon.wire import (
@@ -67,7 +66,7 @@ class Client:
         self._refresh_s = refresh_s
         if not (token.isascii() and token.isprintable()):
             raise SettingsError("an access token is of printable ASCII characters only")
-        with _explained(url):
+        with explained(url):
             self._http = httpx.Client(
                 base_url=self.url,
                 headers={"authorization": f"Bearer {token}"} if token else {},
@@ -82,7 +81,7 @@ class Client:
 
     def health(self) -> Health:
         """The daemon's health, whether good or bad (503 carries one too)."""
-        with _explained(f"{self.url}/healthz"):
+        with explained(f"{self.url}/healthz"):
             answer = self._http.get("/healthz", timeout=HEALTH_S)
             if answer.status_code not in (200, 503):
                 raise _refusal(answer)
@@ -116,7 +115,7 @@ class Client:
         text: list[str] = []
         spans: list[SpanEvent] = []
         result = None
-        with _explained(self.url + path), self._http.stream("POST", path, json=_json(body)) as answer:
+        with explained(self.url + path), self._http.stream("POST", path, json=_json(body)) as answer:
             if answer.status_code != 200:
                 answer.read()
                 raise _refusal(answer)
@@ -141,7 +140,7 @@ class Client:
         return result
 
     def _send(self, method: str, path: str, body: OpenRequest | CanaryReport | None) -> None:
-        with _explained(self.url + path):
+        with explained(self.url + path):
             answer = self._http.request(method, path, json=None if body is None else _json(body))
             if answer.status_code >= 400:
                 raise _refusal(answer)
@@ -180,7 +179,7 @@ def _json(body: OpenRequest | RefreshRequest | CanaryReport) -> object:
 
 
 @contextmanager
-def _explained(where: str) -> Iterator[None]:
+def explained(where: str) -> Iterator[None]:
     """Turns what httpx and pydantic raise into the package's errors, with the address."""
     try:
         yield
@@ -188,7 +187,7 @@ def _explained(where: str) -> Iterator[None]:
         raise ServiceTimeout(f"{where}: no answer in time") from error
     except (httpx.HTTPError, httpx.InvalidURL) as error:
         raise ServiceError(f"{where}: {error}", retryable=True) from error
-    except (ValidationError, UnicodeDecodeError) as error:
+    except ValueError as error:  # pydantic's is one
         said = " ".join(str(error).split())[:200]
         raise ServiceError(f"{where}: is this redraftd? {said}") from error
 

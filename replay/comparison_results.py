@@ -136,7 +136,7 @@ def _arm(old: JudgedRun, new: JudgedRun, units: Sequence[Unit], arm: str, metric
         speedup_high=speed.high,
         slowest=speed.slowest,
         slowest_unit=speed.slowest_unit,
-        identical=_identical(old, new, ids, arm),
+        identical=old.identical(ids, [arm], lambda attempt: new.attempt(attempt.key)),
     )
 
 
@@ -175,20 +175,6 @@ def _changes(pairs: Iterable[_Pair]) -> tuple[FactChange, ...]:
         )
         for pair in sorted(pairs, key=lambda pair: _WORST_FIRST[pair.fact.severity])
     )
-
-
-def _identical(old: JudgedRun, new: JudgedRun, unit_ids: Sequence[str], arm: str) -> float | None:
-    """Over the repeats that both have finished."""
-    equal = []
-    for unit_id in unit_ids:
-        pairs = [
-            (earlier.token_ids, later.token_ids)
-            for earlier in old.finished([unit_id], [arm])
-            if (later := new.attempt(earlier.key)) and later.status == "ok"
-        ]
-        if pairs:
-            equal.append(all(earlier == later for earlier, later in pairs))
-    return sum(equal) / len(equal) if equal else None
 
 
 def _notes(before: Run, after: Run) -> Iterator[str]:

@@ -4,7 +4,7 @@ Invariant: only finished attempts of planned arms are given out, and none of the
 of the run's units costs depends on that part alone.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from bundles import Attempt, Bundle, Run, Session, Unit, Verdict
@@ -61,6 +61,10 @@ class JudgedRun:
         """An attempt, whether it finished or not; None where it has not been made."""
         return self._attempts.get(key[0], {}).get(key)
 
+    def plain_of(self, attempt: Attempt) -> Attempt | None:
+        """Plain generation's attempt at the same unit and repeat, whether it finished or not."""
+        return self.attempt((attempt.unit_id, PLAIN, attempt.repeat))
+
     def finished(self, unit_ids: Iterable[str], arms: Iterable[str]) -> Iterator[Attempt]:
         """Those of some units and arms, in the order of the plan."""
         arms = tuple(arms)
@@ -89,14 +93,23 @@ class JudgedRun:
         total = sum(tokens for _, tokens in counts)
         return sum(held for held, _ in counts) / total if total else None
 
-    def identical(self, unit_ids: Iterable[str], arms: Sequence[str]) -> float | None:
-        """Share of units whose token ids equal plain's in each of these arms; None without any to compare."""
+    def identical(
+        self,
+        unit_ids: Iterable[str],
+        arms: Sequence[str],
+        other_of: Callable[[Attempt], Attempt | None] | None = None,
+    ) -> float | None:
+        """Share of units whose token ids equal the others' in all of these arms; None with none to compare.
+
+        The other of an attempt is plain's at the same repeat, or what `other_of` says.
+        """
+        other_of = other_of or self.plain_of
         equal = []
         for unit_id in unit_ids:
             pairs = [
-                (attempt.token_ids, plain.token_ids)
+                (attempt.token_ids, other.token_ids)
                 for attempt in self.finished([unit_id], arms)
-                if (plain := self.attempt((unit_id, PLAIN, attempt.repeat))) and plain.status == "ok"
+                if (other := other_of(attempt)) and other.status == "ok"
             ]
             if pairs:
                 equal.append(all(ours == plain for ours, plain in pairs))

@@ -257,6 +257,19 @@ def pull_model(say: Say) -> Path:
     return Path(path)
 
 
+@contextmanager
+def client_of(stack: Stack) -> Iterator[Client]:
+    """A client of what was started here; where it is gone, the error says which child died of what."""
+    client = Client(stack.url)
+    try:
+        yield client
+    except ServiceDown:
+        stack.check()
+        raise
+    finally:
+        client.close()
+
+
 @dataclass(frozen=True, slots=True)
 class Service:
     """Where attempts are made: a daemon that runs already, or children started for the run.
@@ -279,12 +292,5 @@ class Service:
             finally:
                 client.close()
             return
-        with serving(self.options, say, log) as stack:
-            client = Client(stack.url)
-            try:
-                yield client
-            except ServiceDown:
-                stack.check()
-                raise
-            finally:
-                client.close()
+        with serving(self.options, say, log) as stack, client_of(stack) as client:
+            yield client

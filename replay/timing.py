@@ -51,14 +51,21 @@ def speedup(
     metric: Metric = "wall",
 ) -> Speedup:
     """Of the units that both have finished; repeats of a unit are reduced to their median first."""
-    plain_takes, arm_takes = taken(plain, metric), taken(arm, metric)
-    timed = [unit for unit in units if unit.unit_id in plain_takes and unit.unit_id in arm_takes]
+    sessions = {unit.unit_id: unit.session_id for unit in units}
+    return speedup_of(taken(plain, metric), taken(arm, metric), sessions, seed)
+
+
+def speedup_of(
+    plain_takes: Mapping[str, float], arm_takes: Mapping[str, float], sessions: Mapping[str, str], seed: int
+) -> Speedup:
+    """Of what each unit takes, over the units that both have; `sessions` has every unit's, in their order."""
+    timed = [unit_id for unit_id in sessions if unit_id in plain_takes and unit_id in arm_takes]
     if not timed:
         return Speedup()
-    ratios = [plain_takes[unit.unit_id] / arm_takes[unit.unit_id] for unit in timed]
-    low, high = interval(ratios, [unit.session_id for unit in timed], seed)
+    ratios = [plain_takes[unit_id] / arm_takes[unit_id] for unit_id in timed]
+    low, high = interval(ratios, [sessions[unit_id] for unit_id in timed], seed)
     slowest = min(range(len(timed)), key=ratios.__getitem__)
-    return Speedup(median(ratios), low, high, ratios[slowest], timed[slowest].unit_id)
+    return Speedup(median(ratios), low, high, ratios[slowest], timed[slowest])
 
 
 def interval(

@@ -108,7 +108,7 @@ def _distances(judged: JudgedRun, ours: Sequence[Attempt]) -> list[float]:
     distances = [
         edit_distance(attempt.text, plain.text)
         for attempt in ours
-        if (plain := judged.attempt((attempt.unit_id, PLAIN, attempt.repeat))) and plain.status == "ok"
+        if (plain := judged.plain_of(attempt)) and plain.status == "ok"
     ]
     return [distance for distance in distances if distance is not None]
 

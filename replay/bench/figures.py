@@ -15,7 +15,7 @@ from replay.bench.copy_oracle import Answer, Cost, cheapest, plain_cost
 from replay.bench.measuring import LB0, Measured
 from replay.bench.pass_costs import PassCosts
 from replay.bench.result import ArmFigures, LimitFigures, SlowUnit, Speed, UnitArm, UnitFigures, UnitLimit
-from replay.timing import interval
+from replay.timing import speedup_of
 
 LB1 = "lb1"
 SLOW = 1 / 1.05
@@ -140,25 +140,19 @@ def pass_model(limits: Iterable[Limit]) -> float | None:
 
 def speed_of(units: Sequence[UnitFigures], wall_ms: Mapping[str, float], seed: int) -> Speed:
     """Plain's time over `wall_ms`, by unit, over the units that have both."""
-    plain_ms = {unit.unit_id: unit.arms[PLAIN].wall_ms for unit in units}
-    timed = [
-        (unit, took, ours)
-        for unit in units
-        if (took := plain_ms[unit.unit_id]) is not None and (ours := wall_ms.get(unit.unit_id)) is not None
-    ]
+    plain_ms = {unit.unit_id: took for unit in units if (took := unit.arms[PLAIN].wall_ms) is not None}
+    timed = [unit_id for unit_id in plain_ms if unit_id in wall_ms]
     if not timed:
         return Speed()
-    ratios = [took / ours for _, took, ours in timed]
-    low, high = interval(ratios, [unit.session_id for unit, _, _ in timed], seed)
-    slowest = min(range(len(timed)), key=ratios.__getitem__)
+    found = speedup_of(plain_ms, wall_ms, {unit.unit_id: unit.session_id for unit in units}, seed)
     return Speed(
         units=len(timed),
-        speedup_median=median(ratios),
-        speedup_low=low,
-        speedup_high=high,
-        speedup_total=sum(took for _, took, _ in timed) / sum(ours for _, _, ours in timed),
-        slowest=ratios[slowest],
-        slowest_unit=timed[slowest][0].unit_id,
+        speedup_median=found.median,
+        speedup_low=found.low,
+        speedup_high=found.high,
+        speedup_total=sum(map(plain_ms.__getitem__, timed)) / sum(map(wall_ms.__getitem__, timed)),
+        slowest=found.slowest,
+        slowest_unit=found.slowest_unit,
     )
 
 

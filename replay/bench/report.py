@@ -5,8 +5,6 @@ Invariant: slow-downs are shown as plainly as speed-ups.
 
 from collections.abc import Iterator, Sequence
 
-from tabulate import tabulate
-
 from replay.arms import CONTROL
 from replay.bench.figures import (
     LB1,
@@ -21,7 +19,7 @@ from replay.bench.figures import (
 from replay.bench.measuring import LB0, Measured, Plan
 from replay.bench.result import ArmFigures, BenchResult, Machine, PeerFigures, Speed
 from replay.report.figures import count, interval, percent, times
-from replay.report.table import one_line
+from replay.report.table import aligned, one_line
 
 MOST_SLOW = 20
 _UNEVEN = 0.03
@@ -93,16 +91,11 @@ def render_bench(result: BenchResult) -> str:
             for name, limit in result.limits.items()
         ),
     ]
-    parts = [one_line(head), _aligned(times_table, _TIMES), _aligned(work_table, _WORK)]
+    parts = [one_line(head), aligned(times_table, _TIMES), aligned(work_table, _WORK)]
     if result.peers:
         peers = [(*_speed_cells(name, peer), *_peer_cells(peer)) for name, peer in result.peers.items()]
-        parts.append(_aligned(peers, _PEERS))
+        parts.append(aligned(peers, _PEERS))
     return "\n\n".join([*parts, "\n".join(map(one_line, _closing(result)))])
-
-
-def _aligned(rows: Sequence[Sequence[str | int]], headers: Sequence[str]) -> str:
-    figures = ["right"] * (len(headers) - 1)
-    return tabulate(rows, headers=headers, colalign=("left", *figures), disable_numparse=True)
 
 
 def _share_cells(arm: ArmFigures) -> tuple[str, ...]:

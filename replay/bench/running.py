@@ -3,8 +3,7 @@
 Invariant: whatever stops it, what was measured so far is there.
 """
 
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from os import cpu_count, getpid
@@ -20,10 +19,9 @@ from replay.bench.measuring import Measured, Plan, measure
 from replay.bench.pass_costs import PassCosts
 from replay.bench.report import bench_result
 from replay.bench.result import BenchResult
-from replay.client import Client
 from replay.errors import ServiceDown
 from replay.evaluation import Console
-from replay.stack import Stack, StackOptions, serving
+from replay.stack import Stack, StackOptions, client_of, serving
 
 TOKENIZE_S = 30.0
 MUCH = 0.05
@@ -44,7 +42,7 @@ class Bench:
     def run(self) -> None:
         """Measures everything. ServiceDown where the engine or the daemon is gone."""
         load = machine.load()
-        with serving(self.options, self.console.say, self.console.log) as stack, _client(stack) as client:
+        with serving(self.options, self.console.say, self.console.log) as stack, client_of(stack) as client:
             health = client.health()
             facts = EngineFacts.model_validate(health.engine)
             self.console.say(f"bench of {self.suite}: {self._size()}")
@@ -89,18 +87,6 @@ def tokens_of(stack: Stack, text: str) -> tuple[int, ...]:
         return tuple(answer.raise_for_status().json()["tokens"])
     except httpx.HTTPError as error:
         raise ServiceDown(f"{stack.engine_url}/tokenize: {error}") from error
-
-
-@contextmanager
-def _client(stack: Stack) -> Iterator[Client]:
-    client = Client(stack.url)
-    try:
-        yield client
-    except ServiceDown:
-        stack.check()
-        raise
-    finally:
-        client.close()
 
 
 def _noise(others: float | None, load: float | None) -> list[str]:

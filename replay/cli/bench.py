@@ -23,8 +23,10 @@ from replay.cli.shared import (
     is_verbose,
     json_option,
     log,
+    max_tokens_option,
     open_store,
     say,
+    selection_options,
     show,
     store_option,
 )
@@ -61,15 +63,8 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
     show_default=True,
     help="Of --sample, the order of arms and the intervals.",
 )
-@click.option("--sample", type=click.IntRange(min=1), metavar="N", help="Take N units at random.")
-@click.option("--filter", "text", metavar="TEXT", help="Take units with TEXT in their id, category or a tag.")
-@click.option(
-    "--max-tokens",
-    type=click.IntRange(1, 8192),
-    default=160,
-    show_default=True,
-    help="Longest answer, where a unit sets none.",
-)
+@selection_options
+@max_tokens_option
 @engine_options
 @click.option("--peers", is_flag=True, help="Measure a real llama-server too; takes the extra `bench`.")
 @click.option("--output", type=_FILE, metavar="FILE", help="Write the figures there, as JSON.")

@@ -12,7 +12,7 @@ from tabulate import tabulate
 
 from replay.canary import ENDINGS, Canaries, CanaryResult, CanaryRound, canary_arm, canary_units
 from replay.canary_metrics import CanaryMetrics
-from replay.cli.shared import json_option, say, show, verbose_option
+from replay.cli.shared import json_option, max_tokens_option, say, show, verbose_option
 from replay.client import Client
 from replay.errors import ServiceDown, ServiceError, SettingsError
 from replay.report.figures import percent
@@ -46,13 +46,7 @@ class Duration(click.ParamType[float]):
     "--token", default="", envvar="REDRAFT_TOKEN", help="Access token of the daemon; better in REDRAFT_TOKEN."
 )
 @click.option("--tenant", default="canary", show_default=True, help="Tenant of the sections that are opened.")
-@click.option(
-    "--max-tokens",
-    type=click.IntRange(1, 8192),
-    default=160,
-    show_default=True,
-    help="Longest answer, where a unit sets none.",
-)
+@max_tokens_option
 @click.option("--watch", type=Duration(), metavar="TIME", help="Try again every 30s, 5m, ... until Ctrl-C.")
 @click.option(
     "--metrics-port", type=click.IntRange(0, 65535), help="Serve Prometheus gauges there; with --watch."

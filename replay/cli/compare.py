@@ -7,13 +7,12 @@ import click
 
 from bundles import Run, Store
 from replay.cli.policy import must_be_writable
-from replay.cli.shared import json_option, open_store, say, show, store_option
-from replay.cli.summaries import FILE, run_of
+from replay.cli.shared import json_option, open_store, store_option
+from replay.cli.summaries import FILE, hand_over, run_of
 from replay.comparison import RunComparison
 from replay.comparison_results import Judged, compare_runs
 from replay.errors import NothingToRun, SettingsError
 from replay.report.comparison import render_comparison, render_comparison_markdown
-from replay.report.files import write_whole
 
 FORMATS: Mapping[str, Callable[[RunComparison], str]] = {
     "table": render_comparison,
@@ -60,12 +59,7 @@ def compare(
         found = compare_runs(_judged(opened, old), _judged(opened, new), across=across)
     if not found.units:
         raise NothingToRun(f"runs {old.run_id} and {new.run_id} have no unit in common")
-    text = FORMATS["json" if as_json else shape or "table"](found)
-    if output is None:
-        show(text)
-    else:
-        write_whole(output, text)
-        say(f"comparison: {output}")
+    hand_over(FORMATS["json" if as_json else shape or "table"](found), output, "comparison")
 
 
 def _judged(store: Store, run: Run) -> Judged:

@@ -56,7 +56,7 @@ def run(suite: str | None, store: Path, as_json: bool, **given: Any) -> None:
             say(judge_claims_of(opened, done, claims))
             done = opened.run(done.run_id)
         summary = summary_of(opened, done, policy)
-        timeline = timeline_of(opened, done, policy) if outputs.html else None
+        timeline = timeline_of(opened, done, policy, summary) if outputs.html else None
     deliver(summary, outputs, as_json, timeline)
     raise click.exceptions.Exit(verdict_code(summary.exit_code))
 

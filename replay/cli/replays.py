@@ -1,18 +1,25 @@
 """What `run` and `replay` share: the options of a replay, and a run of them driven to its end."""
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Collection
 from datetime import UTC, datetime
 from typing import Any
 
 import click
-from click.core import ParameterSource
 
 from bundles import Bundle, Run, Store
 from judge import GatePolicy
 from replay.catalog import load_bundle
 from replay.cli.progress import progress
 from replay.cli.serve import engine_options
-from replay.cli.shared import is_verbose, log, options, say, say_doubtful_facts
+from replay.cli.shared import (
+    is_verbose,
+    log,
+    options,
+    say,
+    say_doubtful_facts,
+    selection_options,
+    typed,
+)
 from replay.errors import SettingsError
 from replay.evaluation import Console, drive
 from replay.runs import Settings, check_settings, jobs_of, new_run
@@ -52,10 +59,7 @@ replay_options = options(
         type=click.IntRange(0, 2**31 - 1),
         help="Seed of --sample and of the order of arms.  [default: 0]",
     ),
-    click.option("--sample", type=click.IntRange(min=1), metavar="N", help="Take N units at random."),
-    click.option(
-        "--filter", "text", metavar="TEXT", help="Take units with TEXT in their id, category or a tag."
-    ),
+    selection_options,
     click.option(
         "--max-tokens",
         type=click.IntRange(1, 8192),
@@ -75,15 +79,15 @@ replay_options = options(
 
 def replayed(store: Store, suite: str | None, given: dict[str, Any], policy: GatePolicy | None = None) -> Run:
     """The run of the options, driven to its end if the policy can be applied to it."""
-    typed = _typed(given)
+    asked = typed(given)
     wishes = {name: given.pop(name) for name in _SETTINGS}
     url, token, ref = (given.pop(name) for name in ("url", "token", "resume"))
-    if url is not None and (clash := typed & given.keys()):
+    if url is not None and (clash := asked & given.keys()):
         flag = min(clash).replace("_", "-")
         raise SettingsError(f"--url: the engine behind it runs already; leave --{flag} out")
     bundle = None if suite is None else load_bundle(store, suite)
     if ref is not None:
-        run = _resumed(store, ref, bundle, wishes, typed)
+        run = _resumed(store, ref, bundle, wishes, asked)
     elif bundle is not None:
         say_doubtful_facts(bundle.units)
         run = new_run(bundle, Settings(**wishes), datetime.now(UTC))
@@ -97,16 +101,10 @@ def replayed(store: Store, suite: str | None, given: dict[str, Any], policy: Gat
 
 
 def _resumed(
-    store: Store, ref: str, bundle: Bundle | None, wishes: dict[str, Any], typed: Collection[str]
+    store: Store, ref: str, bundle: Bundle | None, wishes: dict[str, Any], asked: Collection[str]
 ) -> Run:
     """The run to continue. What is typed must be what it was started with; other settings do not matter."""
     run = store.run(ref)
-    settings = Settings(**{name: wish for name, wish in wishes.items() if name in typed})
+    settings = Settings(**{name: wish for name, wish in wishes.items() if name in asked})
     check_settings(run, store.bundle(run.bundle_id), bundle, settings)
     return run
-
-
-def _typed(names: Iterable[str]) -> set[str]:
-    """Those of the options that the user gave for this one call: not in a file, nor in the environment."""
-    source: Callable[[str], ParameterSource | None] = click.get_current_context().get_parameter_source
-    return {name for name in names if source(name) is ParameterSource.COMMANDLINE}

@@ -7,11 +7,12 @@ from typing import Any
 import click
 
 from replay.cli.policy import gate_options, taken_policy
-from replay.cli.shared import json_option, open_store, say, show, store_option
+from replay.cli.shared import json_option, open_store, say, store_option
 from replay.cli.summaries import (
     FILE,
     RUNS_SHOWN,
     check_files,
+    hand_over,
     history_of_run,
     html_option,
     run_argument,
@@ -22,7 +23,6 @@ from replay.cli.summaries import (
 )
 from replay.errors import SettingsError
 from replay.history import History
-from replay.report.files import write_whole
 from replay.report.github import annotations
 from replay.report.history import render_history
 from replay.report.html import write_html
@@ -71,26 +71,19 @@ def report(ref: str, store: Path, html: Path | None, history: bool, as_json: boo
     with open_store(store) as opened:
         run = run_of(opened, ref)
         if history:
-            _deliver(OF_HISTORY[shape](history_of_run(opened, run, policy, last or RUNS_SHOWN)), output)
+            text = OF_HISTORY[shape](history_of_run(opened, run, policy, last or RUNS_SHOWN))
+            hand_over(text, output, "report")
             return
         summary = summary_of(opened, run, policy)
         pages = [page for page in (html, output if shape == "html" else None) if page is not None]
-        timeline = timeline_of(opened, run, policy) if pages else None
+        timeline = timeline_of(opened, run, policy, summary) if pages else None
     for page in pages:
         write_html(summary, page, timeline)
         say(f"report: {page}")
     if shape != "html":
-        _deliver(FORMATS[shape](summary), output)
+        hand_over(FORMATS[shape](summary), output, "report")
     if shape == "github":
         write_step_summary(summary)
-
-
-def _deliver(text: str, output: Path | None) -> None:
-    if output is None:
-        show(text)
-    else:
-        write_whole(output, text)
-        say(f"report: {output}")
 
 
 def _shape(given: str | None, as_json: bool, output: Path | None) -> str:

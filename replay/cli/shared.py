@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+from click.core import ParameterSource
 
 from bundles import BundleError, EmptySuite, Store, StoreError, Unit
 from judge import JudgeError, check_facts
@@ -163,7 +164,26 @@ store_option = options(
     ),
     verbose_option,
 )
+selection_options = options(
+    click.option("--sample", type=click.IntRange(min=1), metavar="N", help="Take N units at random."),
+    click.option(
+        "--filter", "text", metavar="TEXT", help="Take units with TEXT in their id, category or a tag."
+    ),
+)
+max_tokens_option = click.option(
+    "--max-tokens",
+    type=click.IntRange(1, 8192),
+    default=160,
+    show_default=True,
+    help="Longest answer, where a unit sets none.",
+)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, and only JSON, on stdout.")
+
+
+def typed(names: Iterable[str]) -> set[str]:
+    """Those of the options that the user gave for this one call: not in a file, nor in the environment."""
+    source: Callable[[str], ParameterSource | None] = click.get_current_context().get_parameter_source
+    return {name for name in names if source(name) is ParameterSource.COMMANDLINE}
 
 
 def open_store(path: Path, *, create: bool = False) -> Store:

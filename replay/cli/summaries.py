@@ -13,7 +13,7 @@ from typing import Any
 
 import click
 
-from bundles import Run, Store
+from bundles import Bundle, Run, Store
 from judge import Findings, GatePolicy, PolicyError
 from replay.cli.policy import must_be_writable
 from replay.cli.shared import options, say, show
@@ -92,30 +92,47 @@ def run_of(store: Store, ref: str) -> Run:
 
 def summary_of(store: Store, run: Run, policy: GatePolicy, against: Findings = NOTHING) -> Summary:
     """The stored run, summed up."""
-    bundle, attempts = store.bundle(run.bundle_id), store.attempts(run.run_id)
-    return summarise(run, bundle, attempts, store.verdicts(run.run_id), policy, against)
+    return _summary(store, run, store.bundle(run.bundle_id), policy, against)
 
 
-def history_of_run(store: Store, run: Run, policy: GatePolicy, last: int) -> History:
-    """The `last` runs of the run's bundle, each under the policy."""
+def history_of_run(
+    store: Store, run: Run, policy: GatePolicy, last: int, summary: Summary | None = None
+) -> History:
+    """The `last` runs of the run's bundle, each under the policy; `summary` is the run's own, if known."""
+    bundle = store.bundle(run.bundle_id)
     runs = [other for other in store.runs() if other.bundle_id == run.bundle_id]
-    summed = [(other, _summed(store, other, policy)) for other in runs[-last:]]
-    return history_of(store.bundle(run.bundle_id), summed, len(runs) - len(summed))
+    summed = [
+        (other, summary if summary and other == run else _summed(store, other, bundle, policy))
+        for other in runs[-last:]
+    ]
+    return history_of(bundle, summed, len(runs) - len(summed))
 
 
-def timeline_of(store: Store, run: Run, policy: GatePolicy) -> History:
+def timeline_of(store: Store, run: Run, policy: GatePolicy, summary: Summary) -> History:
     """What a report shows of the bundle's runs: fewer of large ones, so that it is made in seconds."""
-    return history_of_run(
-        store, run, policy, max(1, min(RUNS_SHOWN, _UNITS_SUMMED // max(1, len(run.unit_ids))))
-    )
+    last = max(1, min(RUNS_SHOWN, _UNITS_SUMMED // max(1, len(run.unit_ids))))
+    return history_of_run(store, run, policy, last, summary)
 
 
-def _summed(store: Store, run: Run, policy: GatePolicy) -> Summary | str:
+def _summary(store: Store, run: Run, bundle: Bundle, policy: GatePolicy, against: Findings) -> Summary:
+    return summarise(run, bundle, store.attempts(run.run_id), store.verdicts(run.run_id), policy, against)
+
+
+def _summed(store: Store, run: Run, bundle: Bundle, policy: GatePolicy) -> Summary | str:
     """Why not, where the run is not judged or lacks an arm that the policy gates."""
     try:
-        return summary_of(store, run, policy)
+        return _summary(store, run, bundle, policy, NOTHING)
     except (SettingsError, PolicyError) as error:
         return str(error)
+
+
+def hand_over(text: str, output: Path | None, what: str) -> None:
+    """On stdout, or in its file; `what` it is, is said with the file's name."""
+    if output is None:
+        show(text)
+    else:
+        write_whole(output, text)
+        say(f"{what}: {output}")
 
 
 def deliver(summary: Summary, outputs: Outputs, as_json: bool, timeline: History | None = None) -> None:

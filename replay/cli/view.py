@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from replay.cli.serve import engine_options
-from replay.cli.shared import is_verbose, log, say, show, store_option
+from replay.cli.shared import is_verbose, log, say, show, store_option, typed
 from replay.errors import SettingsError
 from replay.stack import StackOptions
 from replay.view.app import create_app
@@ -40,7 +40,7 @@ def view(store: Path, port: int, url: str | None, token: str, tenant: str | None
       redraft view
       redraft view --store evaluation.duckdb
     """
-    if url is not None and any(value is not None for value in given.values()):
+    if url is not None and typed(given):
         raise SettingsError("--url: the engine behind it runs already; leave the engine's options out")
     if not store.exists():
         raise SettingsError(f"{store}: no such store; `redraft run` and `redraft import` make one")

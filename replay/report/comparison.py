@@ -6,12 +6,10 @@ up to a bound, the rest counted.
 
 from collections.abc import Callable, Iterator, Sequence
 
-from tabulate import tabulate
-
 from replay.comparison import ArmComparison, FactChange, RunComparison, RunSide
 from replay.report.figures import count, interval, percent, times
 from replay.report.inert import code, prose
-from replay.report.table import MOST_CHARACTERS, MOST_VALUES, one_line
+from replay.report.table import MOST_CHARACTERS, MOST_VALUES, aligned, one_line
 
 _MOST_NAMED = 20
 _FACTS = (
@@ -38,9 +36,9 @@ def render_comparison(found: RunComparison) -> str:
     """Facts as a table with each gained and lost, then times."""
     parts = [
         "\n".join(one_line(line, MOST_CHARACTERS) for line in _head(found)),
-        _aligned(_FACTS, _facts(found)),
+        aligned(_facts(found), _FACTS),
         "\n".join([*_changes(found, _said), _ABOUT_FACTS]),
-        _aligned(_TIMES, _times(found)),
+        aligned(_times(found), _TIMES),
         _about_times(found),
     ]
     return "\n\n".join(parts)
@@ -58,11 +56,6 @@ def render_comparison_markdown(found: RunComparison) -> str:
         _about_times(found),
     ]
     return "\n\n".join(filter(None, parts)) + "\n"
-
-
-def _aligned(headers: Sequence[str], rows: Rows) -> str:
-    figures = ["right"] * (len(headers) - 1)
-    return tabulate(rows, headers=headers, colalign=("left", *figures), disable_numparse=True)
 
 
 def _piped(headers: Sequence[str], rows: Rows) -> str:

@@ -10,7 +10,8 @@ from typing import Literal
 
 from judge import GateVerdict
 from replay.report.figures import count
-from replay.report.markdown import render_markdown, size
+from replay.report.files import encoded, size
+from replay.report.markdown import render_markdown
 from replay.report.table import MOST_CHARACTERS, claim_line, flip_line, one_line
 from replay.summary import Summary
 
@@ -32,7 +33,7 @@ def append_step_summary(summary: Summary, file: Path) -> None:
     page = render_markdown(summary, STEP_SUMMARY_BYTES - used - 1)
     if used + size(page) < STEP_SUMMARY_BYTES:
         with file.open("ab") as opened:
-            opened.write(f"\n{page}".encode("utf-8", "replace"))
+            opened.write(encoded(f"\n{page}"))
 
 
 def _annotations(summary: Summary) -> Iterator[str]:

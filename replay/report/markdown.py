@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from replay.report.figures import count, interval, percent, times
+from replay.report.files import size
 from replay.report.inert import block, code, prose
 from replay.report.table import attempts_line, claim_line
 from replay.summary import ArmSummary, Canaries, Comparison, FlipSummary, Summary
@@ -49,11 +50,6 @@ class _Block:
 
     def _end(self, left_out: int) -> str:
         return f"{self.closing}\n_{left_out} more {self.noun} would not fit here._\n\n"
-
-
-def size(text: str) -> int:
-    """In bytes, as written to a file."""
-    return len(text.encode("utf-8", "replace"))
 
 
 def render_markdown(summary: Summary, most_bytes: int = COMMENT_BYTES) -> str:

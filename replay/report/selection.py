@@ -7,6 +7,7 @@ and the most telling units, within bounds that do not grow with the run.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from replay.report.files import size
 from replay.report.marks import Piece, differing, pieces, shortened
 from replay.summary import Comparison, Summary, UnitSummary
 
@@ -32,8 +33,8 @@ class ShownFlip:
 
 def needs_details(summary: Summary) -> bool:
     """Whether there is more than one page should hold."""
-    size = sum(_size(text) for found in summary.comparisons for text in _texts(found))
-    return len(summary.unit_results) > MOST_UNITS or size > MOST_BYTES
+    used = sum(size(text) for found in summary.comparisons for text in _texts(found))
+    return len(summary.unit_results) > MOST_UNITS or used > MOST_BYTES
 
 
 def shown_flips(comparisons: Iterable[Comparison], most: int | None = None) -> list[ShownFlip]:
@@ -67,7 +68,7 @@ def first_flips(comparisons: Sequence[Comparison]) -> Sequence[Comparison]:
     """As many as excerpts of their texts fit a report, one at least."""
     used = 0
     for place, comparison in enumerate(comparisons[:_MOST_FLIPS]):
-        used += sum(_size(text[:EXCERPT]) for text in _texts(comparison))
+        used += sum(size(text[:EXCERPT]) for text in _texts(comparison))
         if used > _SHOWN_BYTES:
             return comparisons[: max(1, place)]
     return comparisons[:_MOST_FLIPS]
@@ -87,7 +88,3 @@ def telling_units(summary: Summary) -> list[UnitSummary]:
 
 def _texts(comparison: Comparison) -> tuple[str, str]:
     return comparison.plain.text, comparison.other.text
-
-
-def _size(text: str) -> int:
-    return len(text.encode("utf-8", "replace"))

@@ -64,7 +64,7 @@ def render_table(summary: Summary) -> str:
     parts = [
         f"run {summary.run_id} of {one_line(summary.bundle, MOST_VALUES)}:"
         f" {count(summary.units, 'unit')}, {attempts_line(summary)}",
-        _aligned([_row(name, arm) for name, arm in summary.arms.items()], _headers(summary)),
+        aligned([_row(name, arm) for name, arm in summary.arms.items()], _headers(summary)),
     ]
     if len(summary.categories) > 1:
         parts.append(_categories(summary))
@@ -166,10 +166,11 @@ def _categories(summary: Summary) -> str:
         facts = f"{plain.facts_passed}/{plain.facts_total}"
         rows.append((one_line(part.category, MOST_VALUES) or "(none)", part.units, facts, *figures))
     rest = len(summary.categories) - len(rows)
-    table = _aligned(rows, ("category", "units", "plain", *summary.arms_under_test))
+    table = aligned(rows, ("category", "units", "plain", *summary.arms_under_test))
     return f"{table}\nand {rest} more categories" if rest else table
 
 
-def _aligned(rows: Sequence[Sequence[str | int]], headers: Sequence[str]) -> str:
+def aligned(rows: Sequence[Sequence[str | int]], headers: Sequence[str]) -> str:
+    """A table whose first column is words and whose others are figures."""
     figures = ["right"] * (len(headers) - 1)
     return tabulate(rows, headers=headers, colalign=("left", *figures), disable_numparse=True)

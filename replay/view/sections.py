@@ -23,7 +23,7 @@ from daemon.wire import (
     SseDecoder,
     parse_event,
 )
-from replay.client import CONNECT_S, SILENCE_S
+from replay.client import CONNECT_S, SILENCE_S, explained
 from replay.errors import ServiceError
 
 
@@ -81,18 +81,11 @@ class Sections:
         content = None if body is None else body.model_dump_json()
         headers = {} if body is None else {"content-type": "application/json"}
         where = f"{self._http.base_url}".rstrip("/") + path
-        try:
+        with explained(where):
             async with self._http.stream(method, path, content=content, headers=headers) as answer:
                 if not answer.is_success:
                     raise ServiceError(f"{where}: {answer.status_code} {_said(await answer.aread())}")
                 yield answer
-        except httpx.TimeoutException as error:
-            raise ServiceError(f"{where}: no answer in time") from error
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise ServiceError(f"{where}: {error}") from error
-        except ValueError as error:  # pydantic's is one
-            said = " ".join(str(error).split())[:200]
-            raise ServiceError(f"{where}: is this redraftd? {said}") from error
 
 
 def _said(body: bytes) -> str:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from replay.errors import NothingToRun, SettingsError
-from replay.plan import blocks, remaining, select
+from replay.plan import blocks, remaining, rotated, select
 
 specs = st.lists(
     st.sampled_from(["control", "redraft", "redraft:tau=3,floor=1", "redraft:tau=2,floor=1"]), unique=True
@@ -47,6 +47,17 @@ def test_rotation_is_balanced(make: Any, arms: tuple[str, ...], seed: int, repea
     )
     assert set(places.values()) == {2}
     assert all(before[a, b] == before[b, a] for a, b in permutations(arms, 2))
+
+
+@given(st.integers(1, 7), st.integers(0, 5))
+def test_no_arm_gets_a_better_place_than_another(count: int, start: int) -> None:
+    arms: list[Any] = list(range(count))
+    turns = [rotated(arms, 2 * start * count + turn) for turn in range(2 * count)]
+    places = Counter((arm, place) for turn in turns for place, arm in enumerate(turn))
+    assert set(places.values()) == {2}
+    for first in range(count):
+        for second in range(first):
+            assert sum(turn.index(first) < turn.index(second) for turn in turns) == count
 
 
 def test_order_depends_on_the_seed(make: Any) -> None:

@@ -4,13 +4,10 @@ from typing import Any
 
 import httpx
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from bundles import Attempt
 from replay.bench.measuring import LB0, Measured, Plan, arms_of, arms_to_measure, measure
 from replay.errors import ServiceDown, SettingsError
-from replay.plan import rotated
 
 
 @pytest.fixture(autouse=True)
@@ -27,17 +24,6 @@ def measured(
 
 def plan(*units: Any, arms: tuple[str, ...] = ("redraft",), repeats: int = 5) -> Plan:
     return Plan(units, arms_to_measure(arms), repeats, 0, 32)
-
-
-@given(st.integers(1, 7), st.integers(0, 5))
-def test_no_arm_gets_a_better_place_than_another(count: int, start: int) -> None:
-    arms: list[Any] = list(range(count))
-    turns = [rotated(arms, 2 * start * count + turn) for turn in range(2 * count)]
-    places = Counter((arm, place) for turn in turns for place, arm in enumerate(turn))
-    assert set(places.values()) == {2}
-    for first in range(count):
-        for second in range(first):
-            assert sum(turn.index(first) < turn.index(second) for turn in turns) == count
 
 
 def test_the_default_arms_are_the_published_algorithm_and_redraft_exact_and_tolerant() -> None:
