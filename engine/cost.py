@@ -18,7 +18,7 @@ WIDEST = 64
 """Tokens in a window at most."""
 MARGIN = 1.1
 """How much better than no draft a window must promise to be."""
-STAKE = 0.045
+STAKE = 0.04
 """Share of the predicted time of plain generation that drafting may lose."""
 
 

@@ -119,7 +119,7 @@ def test_costs_windows_and_sources_of_drafts_change_no_answer(
 def test_a_right_draft_needs_few_passes_and_says_where_it_was_held_from() -> None:
     truth = [*range(1, 50), END]
     decoding = replay(truth[:-1])
-    said, sizes, _ = run(decoding, truth, prompt_rows=16)
+    said, sizes, _ = run(decoding, truth, prompt_rows=32)
     assert said == truth
     assert len(sizes) <= 5
 

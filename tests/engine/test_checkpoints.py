@@ -231,14 +231,14 @@ def test_a_refused_roll_back_never_spoils_an_answer(
     """A model that should roll back and does not: its sequence is decoded anew each time."""
     model = FakeModel(ctx=256, answer=None)
     monkeypatch.setattr(model, "is_end", lambda _: False)
-    plain = complete(Worker(model, 4), prompt=[5] * 20, n_predict=40, return_tokens=True).result.tokens
+    plain = complete(Worker(model, 4), prompt=[5] * 60, n_predict=40, return_tokens=True).result.tokens
     truncate = model.truncate
     monkeypatch.setattr(model, "truncate", lambda slot, length: truncate(slot, 0))
     worker = Worker(model, 4)
     draft = [token if place % 7 else 1 for place, token in enumerate(plain)]
     for algorithm in ("adaptive", "anchor"):
         body = {"old_output": draft, "tau": 0, "max_tokens": 40, "algorithm": algorithm}
-        result = complete(worker, prompt=[5] * 20, redraft_stabilize=body).result
+        result = complete(worker, prompt=[5] * 60, redraft_stabilize=body).result
         assert result.redraft_emitted == plain
         assert result.redraft_wasted_rows > 20
 

@@ -6,7 +6,7 @@ import pytest
 from engine.fake_model import FakeModel
 from engine.language_model import Part, Rows
 from engine.model import LlamaModel
-from engine.selftest import COST_DEPTH, COST_SIZES, cost_depth, exact_width, pass_costs
+from engine.selftest import COST_DEPTH, COST_REPEATS, COST_SIZES, cost_depth, exact_width, pass_costs
 
 
 class Model(FakeModel):
@@ -83,6 +83,44 @@ def test_costs_are_measured_behind_as_many_cells_as_asked_for() -> None:
     pass_costs(Watched(ctx=1024), 300)
     assert depths[:4] == [0, 128, 256, 300]
     assert set(depths[3:]) == {300}
+
+
+class Timed(Model):
+    """Passes take a millisecond a row by a clock of its own, the first after a wider one two more."""
+
+    now_s, before = 0.0, 0
+
+    def decode(self, parts: list[Part]) -> list[Rows]:  # type: ignore[override]
+        rows = len(parts[0].tokens)
+        self.now_s += (rows + (2 if self.before > rows else 0)) / 1000
+        self.before = rows
+        return super().decode(parts)
+
+
+def test_what_a_pass_slows_in_the_next_one_is_its_own_cost(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = Timed(ctx=1024)
+    monkeypatch.setattr("engine.selftest.time.perf_counter", lambda: model.now_s)
+    costs = pass_costs(model)
+    assert costs.pop(1) == pytest.approx(1)
+    assert costs == pytest.approx({size: size + 2 for size in COST_SIZES[1:]})
+
+
+@pytest.mark.parametrize(("slow", "passes"), [(1, COST_REPEATS), (8, 2), (1000, 1)])
+def test_repeats_end_before_their_time_is_over(
+    monkeypatch: pytest.MonkeyPatch, slow: int, passes: int
+) -> None:
+    model = Timed(ctx=1024)
+    monkeypatch.setattr("engine.selftest.time.perf_counter", lambda: slow * model.now_s)
+    widest: list[int] = []
+    decode = model.decode
+
+    def watched(parts: list[Part]) -> list[Rows]:
+        widest.extend(1 for part in parts if len(part.tokens) == COST_SIZES[-1])
+        return decode(parts)
+
+    monkeypatch.setattr(model, "decode", watched)
+    pass_costs(model)
+    assert len(widest) == passes
 
 
 @pytest.mark.parametrize(("ctx", "depth"), [(4096, COST_DEPTH), (576, 512), (300, 236), (128, 0), (14, 0)])
