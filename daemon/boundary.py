@@ -2,9 +2,11 @@
 
 Invariant: pure ASGI, so a client that goes away is still noticed; but for the open routes nobody gets
 through without an access token, whose scope the routes find at SCOPE; only whole bodies within the limit
-do, and no exception gets out: it is answered in JSON and logged without its message.
+do, and no exception gets out: it is answered in JSON and logged without its message. A request that the
+server ends, since it stops and has waited long enough, is answered too.
 """
 
+import asyncio
 import logging
 import time
 
@@ -12,7 +14,7 @@ from fastapi.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from daemon.auth import Access
-from daemon.errors import Busy, DaemonError, InvalidRequest, TooLarge, trace
+from daemon.errors import STOPPING, Busy, DaemonError, InvalidRequest, TooLarge, Unavailable, trace
 from daemon.logs import event
 
 BODY_LIMIT_BYTES = 32 * 2**20
@@ -51,6 +53,9 @@ class Boundary:
 
         try:
             await self._serve(scope, receive, watched)
+        except asyncio.CancelledError:
+            if not status:
+                await refusal(Unavailable(STOPPING))(scope, receive, watched)
         except Exception as error:
             log.error("%s failed: %s", scope["method"], trace(error))
             if not status:  # else the server cuts the answer short

@@ -16,6 +16,7 @@ import httpx
 from pydantic import BaseModel, ValidationError
 
 from daemon.errors import DaemonError, InvalidRequest, TooLarge, Unavailable
+from daemon.exchange import Exchange
 from daemon.wire import SseDecoder
 from engine.wire import CompletionChunk, CompletionRequest, CompletionResult
 
@@ -95,10 +96,16 @@ class EngineClient:
             return Props.model_validate(await self._call("GET", "/props"))
 
     async def prompt_tokens(self, message: str) -> list[int]:
-        """One user message as a prompt: through the model's chat template, then as token ids."""
+        """One user message as a prompt: through the model's chat template, then as token ids.
+
+        Our engine takes both steps in one call.
+        """
         with self._failures():
-            messages = [{"role": "user", "content": message}]
-            rendered = await self._call("POST", "/apply-template", json={"messages": messages})
+            asked = {"messages": [{"role": "user", "content": message}], "redraft_tokens": True}
+            rendered = await self._call("POST", "/apply-template", json=asked)
+            if "tokens" in rendered:
+                at_once: list[int] = rendered["tokens"]
+                return at_once
             body = {"content": rendered["prompt"], "add_special": True, "parse_special": True}
             tokens: list[int] = (await self._call("POST", "/tokenize", json=body))["tokens"]
             return tokens
@@ -123,11 +130,10 @@ class EngineClient:
         decoder, item = SseDecoder(), None
         with self._failures():
             body = request.model_dump(exclude_unset=True)
-            async with self._http.stream("POST", "/completion", json=body) as response:
-                if response.is_error:
-                    await response.aread()
-                    raise _refusal(response)
-                async for block in response.aiter_bytes():
+            async with Exchange(self._http, "POST", "/completion", json=body) as answer:
+                if answer.status >= HTTPStatus.BAD_REQUEST:
+                    raise self._refusal("/completion", answer.status, await answer.body())
+                async for block in answer:
                     for _, data in decoder.feed(block):
                         item = _stream_item(data)
                         yield item
@@ -140,11 +146,25 @@ class EngineClient:
             await self._call("POST", f"/slots/{slot}", params={"action": "erase"})
 
     async def _call(self, method: str, path: str, **arguments: Any) -> dict[str, Any]:
-        response = await self._http.request(method, path, **arguments)
-        if response.is_error:
-            raise _refusal(response)
-        answer: dict[str, Any] = response.json()
-        return answer
+        async with Exchange(self._http, method, path, **arguments) as answer:
+            body = await answer.body()
+            if answer.status >= HTTPStatus.BAD_REQUEST:
+                raise self._refusal(path, answer.status, body)
+        fields: dict[str, Any] = json.loads(body)
+        return fields
+
+    def _refusal(self, path: str, status: int, body: bytes) -> DaemonError:
+        try:
+            error = _Refusal.model_validate_json(body).error
+        except ValidationError:  # a page of whatever stands between here and the engine
+            error = _Error(message=body.decode(errors="replace"))
+        url, said = self._url.rstrip("/") + path, " ".join(error.message.split())[:200]
+        line = f"{url} answered {status}: {said}"
+        if status >= HTTPStatus.INTERNAL_SERVER_ERROR or status in RETRY_LATER:
+            return Unavailable(line)
+        if status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE or error.type == "exceed_context_size_error":
+            return TooLarge(line)
+        return InvalidRequest("invalid_request", line)
 
     @contextmanager
     def _failures(self) -> Iterator[None]:
@@ -165,17 +185,3 @@ def _stream_item(data: str) -> CompletionChunk | CompletionResult:
         error = fields["error"]
         raise Unavailable(f"the engine failed: {error.get('message') if isinstance(error, dict) else error}")
     return (CompletionResult if fields["stop"] else CompletionChunk).model_validate(fields)
-
-
-def _refusal(response: httpx.Response) -> DaemonError:
-    status, text = response.status_code, response.text
-    try:
-        error = _Refusal.model_validate_json(text).error
-    except ValidationError:  # a page of whatever stands between here and the engine
-        error = _Error(message=text)
-    line = f"{response.request.url} answered {status}: {' '.join(error.message.split())[:200]}"
-    if status >= HTTPStatus.INTERNAL_SERVER_ERROR or status in RETRY_LATER:
-        return Unavailable(line)
-    if status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE or error.type == "exceed_context_size_error":
-        return TooLarge(line)
-    return InvalidRequest("invalid_request", line)

@@ -14,6 +14,8 @@ Invariant: each one carries its HTTP status, its code and one line that says wha
 
 import traceback
 
+STOPPING = "redraftd is stopping"
+
 
 class DaemonError(Exception):
     """A refusal: HTTP status, code, one line of detail and the fields that the contract adds."""

@@ -22,7 +22,7 @@ from bundles import StoreError
 from daemon import logs
 from daemon.app import create_app
 from daemon.config import VERSION, Config
-from daemon.heap import map_large_buffers
+from daemon.heap import settle_heap
 from daemon.journal_recorder import JournalRecorder, journal_folder
 from daemon.service import Service
 
@@ -117,7 +117,7 @@ def main(watch_stdin: bool, log_format: logs.Format, log_level: str, **settings:
     """Section sessions in front of an engine."""
     if sys.stdin is None:  # started with stdin closed: its place must not go to a socket
         os.open(os.devnull, os.O_RDONLY)
-    map_large_buffers()
+    settle_heap()
     with ExitStack() as until_drained:
         try:
             config = Config(**settings)

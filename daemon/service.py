@@ -13,7 +13,7 @@ from collections.abc import Container, Iterable
 
 from daemon.config import VERSION, Config
 from daemon.engine_client import EngineClient
-from daemon.errors import DaemonError, Unavailable
+from daemon.errors import STOPPING, DaemonError, Unavailable
 from daemon.logs import event
 from daemon.metrics import Metrics
 from daemon.prompts import TEMPLATE_VERSION
@@ -98,7 +98,7 @@ class Service:
         await self._recorder.check(session_id)
         async with self._changing.hold(session_id):  # until then another one may be done
             if self._stopping:
-                raise Unavailable("redraftd is stopping")
+                raise Unavailable(STOPPING)
             before = self.table.get(session_id)
             job = Job(before.changed(request), request, before.revision)
             previous = self._supersede(session_id)

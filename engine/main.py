@@ -27,7 +27,7 @@ from engine.cost import Calibration
 from engine.draft_model import DraftModel, check_tokenizer
 from engine.errors import EngineError, ModelError, Unavailable
 from engine.fake_model import FakeModel
-from engine.heap import map_large_buffers
+from engine.heap import settle_heap
 from engine.language_model import LanguageModel
 from engine.model import LlamaModel, check_gguf, set_verbose, supports_gpu
 from engine.pull import cache_folder, default_model
@@ -231,7 +231,7 @@ def bind(host: str, port: int) -> socket.socket:
 @click.option("--fake-pass-ms", default=DEFAULTS.fake_pass_ms, hidden=True)
 def main(**options: object) -> None:
     """Serve one GGUF over HTTP, with stale-answer replay."""
-    map_large_buffers()
+    settle_heap()
     try:
         config = EngineConfig.model_validate(options)
     except ValidationError as error:

@@ -73,7 +73,7 @@ class OpenAiRequest(Wire):
     stream_options: StreamOptions | None = None
     top_k: int = Field(default=0, ge=-1, lt=2**31)
     min_p: float = Field(default=0.0, ge=0, le=1)
-    repeat_penalty: float = Field(default=1.0, gt=0, le=100)
+    repeat_penalty: float = Field(default=1.0, ge=0.01, le=100)
     grammar: Text = ""
     cache_prompt: bool = True
     id_slot: int = Field(default=-1, ge=-1)

@@ -98,7 +98,7 @@ class CompletionRequest(Wire):
     top_k: int = Field(default=40, ge=-1, lt=2**31)
     top_p: float = Field(default=0.95, ge=0, le=1)
     min_p: float = Field(default=0.05, ge=0, le=1)
-    repeat_penalty: float = Field(default=1.0, gt=0, le=100)
+    repeat_penalty: float = Field(default=1.0, ge=0.01, le=100)
     repeat_last_n: int = Field(default=64, ge=-1, lt=2**31)
     presence_penalty: float = Field(default=0.0, ge=-100, le=100)
     frequency_penalty: float = Field(default=0.0, ge=-100, le=100)
@@ -165,10 +165,11 @@ class Message(Wire):
 
 
 class ApplyTemplateRequest(Wire):
-    """Body of `POST /apply-template`."""
+    """Body of `POST /apply-template`. `redraft_tokens` asks for the prompt's token ids too, as `tokens`."""
 
     messages: list[Message] = Field(min_length=1, fail_fast=True)
     chat_template_kwargs: dict[str, object] = {}
+    redraft_tokens: bool = False
 
 
 class Timings(Wire):

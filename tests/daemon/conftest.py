@@ -102,7 +102,8 @@ class FakeEngine:
     async def template(self, request: Request) -> Response:
         prompt = "<user>" + (await request.json())["messages"][0]["content"] + "<assistant>"
         self.prompts.append(prompt)
-        return JSONResponse({"prompt": prompt})
+        at_once = self.speaks == "ours" and (await request.json()).get("redraft_tokens")
+        return JSONResponse({"prompt": prompt, **({"tokens": self.tokenize(prompt)} if at_once else {})})
 
     async def tokens(self, request: Request) -> Response:
         body = await request.json()
@@ -264,6 +265,12 @@ async def eventually(condition: Callable[[], bool]) -> None:
             await asyncio.sleep(0.002)
 
 
+@pytest.fixture
+def until() -> Callable[[Callable[[], bool]], Awaitable[None]]:
+    """`await until(condition)`."""
+    return eventually
+
+
 RunServer = Callable[[uvicorn.Server, socket.socket], Awaitable[asyncio.Task[None]]]
 
 
@@ -281,6 +288,11 @@ class ServedEngine:
         config = uvicorn.Config(self.fake.app(), log_level="critical", lifespan="off")
         self._server = _EngineServer(config)
         self._task = await self._run_server(self._server, listener)
+
+    @property
+    def connections(self) -> int:
+        """How many are open."""
+        return len(self._server.server_state.connections)
 
     async def stop(self) -> None:
         self._server.should_exit = True

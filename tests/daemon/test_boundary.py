@@ -93,3 +93,28 @@ async def test_the_layer_stays_out_of_a_disconnect() -> None:
             {"type": "http", "path": "/", "method": "POST", "headers": []}, queue.get, echo
         )
         assert heard == ([] if count == 1 else [b"123", "http.disconnect"])
+
+
+@pytest.mark.parametrize(("has_started", "statuses"), [(False, [503, None]), (True, [200])])
+async def test_what_the_server_ends_is_answered_once(has_started: bool, statuses: list) -> None:
+    sent: list[dict] = []
+    hangs = asyncio.Event()
+
+    async def keep(message: dict) -> None:
+        sent.append(message)
+
+    async def hang(scope: Scope, receive: Receive, send: Send) -> None:
+        if has_started:
+            await send({"type": "http.response.start", "status": 200, "headers": []})
+        hangs.set()
+        await asyncio.Event().wait()
+
+    async def receive() -> dict:
+        return {"type": "http.request", "body": b""}
+
+    request = {"type": "http", "path": "/", "method": "POST", "headers": []}
+    serving = asyncio.create_task(Boundary(hang, EVERYBODY)(request, receive, keep))
+    await hangs.wait()
+    serving.cancel()
+    await serving
+    assert [message.get("status") for message in sent] == statuses

@@ -37,8 +37,15 @@ async def test_props_name_the_model_and_its_room(connect) -> None:
     )
 
 
-async def test_a_message_goes_through_the_models_template(connect) -> None:
-    fake, client = await connect()
+@pytest.mark.parametrize(
+    ("speaks", "fail"),
+    [
+        pytest.param("ours", {"/tokenize": 500}, id="in one call"),
+        pytest.param("plain", {}, id="of a llama-server in two"),
+    ],
+)
+async def test_a_message_goes_through_the_models_template(connect, speaks: str, fail) -> None:
+    fake, client = await connect(speaks=speaks, fail=fail)
     assert await client.prompt_tokens("hello") == fake.tokenize("<user>hello<assistant>")
 
 
@@ -59,7 +66,7 @@ async def test_a_completion_ends_with_its_result(connect) -> None:
 
 @pytest.mark.parametrize("path", ["/apply-template", "/tokenize", "/completion"])
 async def test_what_the_engine_refuses_is_unavailable_and_says_why(connect, path: str) -> None:
-    _, client = await connect(fail={path: 500})
+    _, client = await connect(fail={path: 500}, speaks="published")
     with pytest.raises(Unavailable, match=f"{path} answered 500: .*{path} fails"):
         await completed(client)
 
@@ -76,7 +83,7 @@ async def test_what_the_engine_refuses_is_unavailable_and_says_why(connect, path
     ],
 )
 async def test_a_retry_is_advised_only_where_it_can_help(connect, path: str, status: int, refusal) -> None:
-    _, client = await connect(fail={path: status})
+    _, client = await connect(fail={path: status}, speaks="published")
     with pytest.raises(refusal, match=f"answered {status}: {path} fails"):
         await completed(client)
 

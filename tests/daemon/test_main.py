@@ -78,6 +78,28 @@ async def test_sigterm_ends_a_stream_that_waits_for_a_slot_and_one_that_nobody_r
     unread.close()
 
 
+async def test_sigterm_does_not_wait_for_what_does_not_end(serve_engine, start) -> None:
+    """An opening whose engine says nothing, and a request that its sender does not finish."""
+    served = await serve_engine()
+    gate = served.fake.gate("/tokenize")
+    process, url = await start("--engine", served.url)
+    host, port = url.removeprefix("http://").split(":")
+    reader, half_sent = await asyncio.open_connection(host, int(port))
+    half_sent.write(b"PUT /v1/sessions/t/d/half HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\n{")
+    async with Client(url, retries=0) as client:
+        opening = asyncio.create_task(
+            client.open("t/d/s", OpenRequest(instruction="Sum up.", sources=[], derived="old"))
+        )
+        await served.fake.reached(gate)
+        process.send_signal(signal.SIGTERM)
+        with pytest.raises(DaemonError, match="redraftd is stopping"):
+            await opening
+    assert (await reader.read()).startswith(b"HTTP/1.1 503 ")
+    half_sent.close()
+    code, _, stderr = await ended(process)
+    assert (code, stderr.count(b"\n")) == (0, 1), stderr
+
+
 @pytest.mark.parametrize("signum", [signal.SIGTERM, signal.SIGINT])
 async def test_a_signal_is_a_clean_exit(start, signum: int) -> None:
     process, _ = await start("--engine", ENGINE)

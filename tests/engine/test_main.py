@@ -207,6 +207,22 @@ def test_a_signal_ends_open_streams_and_exits_0(number: int, launch: Callable) -
     assert running.process.wait(10) == 0
 
 
+def test_a_signal_does_not_wait_for_a_request_that_its_sender_does_not_finish() -> None:
+    command = [sys.executable, "-m", "engine.main", "--fake-model", "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout
+        host, port = process.stdout.readline().decode().split("//")[1].split(":")
+        while httpx.get(f"http://{host}:{int(port)}/health").status_code != 200:
+            pass
+        with socket.create_connection((host, int(port))) as connection:
+            connection.sendall(b"POST /completion HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\n{")
+            assert httpx.get(f"http://{host}:{int(port)}/health").status_code == 200
+            process.terminate()
+            assert connection.recv(4096).startswith(b"HTTP/1.1 503 ")
+        _, stderr = process.communicate(timeout=10)
+    assert (process.returncode, stderr.count(b"\n")) == (0, 1), stderr
+
+
 def test_a_signal_as_soon_as_it_listens_exits_0() -> None:
     command = [sys.executable, "-m", "engine.main", "--fake-model", "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as process:

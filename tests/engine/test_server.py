@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from engine.errors import Unavailable
-from engine.server import create_app
+from engine.server import EndWithServer, create_app
 from engine.wire import EngineFacts
 
 
@@ -44,7 +44,21 @@ def test_pieces_are_text_or_bytes(client: httpx.Client) -> None:
 
 def test_a_chat_becomes_a_prompt(client: httpx.Client) -> None:
     body = {"messages": [{"role": "user", "content": "one\u2028two"}]}
-    assert client.post("/apply-template", json=body).json() == {"prompt": chat("one\u2028two")}
+    prompt = chat("one\u2028two")
+    assert client.post("/apply-template", json=body).json() == {"prompt": prompt}
+    whole = {"content": prompt, "add_special": True, "parse_special": True}
+    tokens = client.post("/tokenize", json=whole).json()["tokens"]
+    answer = client.post("/apply-template", json={**body, "redraft_tokens": True}).json()
+    assert answer == {"prompt": prompt, "tokens": tokens}
+
+
+def test_a_chat_that_no_context_holds_is_not_tokenized(client: httpx.Client) -> None:
+    body = {"messages": [{"role": "user", "content": "a" * 100_000}]}
+    assert client.post("/apply-template", json=body).is_success
+    refused = client.post("/apply-template", json={**body, "redraft_tokens": True})
+    assert refused.status_code == 400
+    assert refused.json()["error"]["type"] == "exceed_context_size_error"
+    assert refused.json()["error"]["message"].startswith("messages: ")
 
 
 def test_a_stream_carries_what_the_whole_answer_carries(client: httpx.Client, stream: Callable) -> None:
@@ -216,3 +230,46 @@ def test_a_text_that_no_context_holds_is_refused_unread(client: httpx.Client, er
         assert message.startswith(f"{field}: at least 4154 tokens do not fit into a context of 4096;")
     only_text = {"content": text, "parse_special": False}
     assert client.post("/tokenize", json=only_text).status_code == 200
+
+
+@pytest.mark.parametrize(("has_started", "statuses"), [(False, [503, None]), (True, [200])])
+def test_what_the_server_ends_is_answered_once(has_started: bool, statuses: list) -> None:
+    sent: list[Any] = []
+
+    async def keep(message: Any) -> None:
+        sent.append(message)
+
+    async def receive() -> Any:
+        return {"type": "http.request", "body": b""}
+
+    async def end() -> None:
+        hangs = asyncio.Event()
+
+        async def hang(scope: Any, receive: Any, send: Any) -> None:
+            if has_started:
+                await send({"type": "http.response.start", "status": 200, "headers": []})
+            hangs.set()
+            await asyncio.Event().wait()
+
+        serving = asyncio.create_task(EndWithServer(hang)({"type": "http"}, receive, keep))
+        await hangs.wait()
+        serving.cancel()
+        await serving
+
+    asyncio.run(end())
+    assert [message.get("status") for message in sent] == statuses
+
+
+def test_who_hangs_up_is_heard_between_two_messages() -> None:
+    heard: list[str] = []
+
+    async def send(message: Any) -> None:
+        asyncio.get_running_loop().call_soon(heard.append, "gone")
+        heard.append("sent")
+
+    async def talk(scope: Any, receive: Any, send: Any) -> None:
+        for _ in range(2):
+            await send({"type": "http.response.body", "body": b"", "more_body": True})
+
+    asyncio.run(EndWithServer(talk)({"type": "http"}, None, send))
+    assert heard == ["sent", "gone"] * 2
