@@ -91,7 +91,13 @@ def claim_findings(claims: Assessment, policy: GatePolicy) -> Findings:
         policy, canaries="report", min_units=1, min_speedup={}, pinned_survival=None, require=()
     )
     decision = decide(claims, of_claims)
-    reasons = tuple(f"claims: {reason}" for reason in decision.reasons)
+    remedy = (
+        f"; ask again, or a stronger judge: redraft judge {claims.run_id} --again --judge-url URL"
+        " --judge-model MODEL"
+    )
+    reasons = tuple(
+        f"claims: {reason}{remedy if reason.endswith('are unscored') else ''}" for reason in decision.reasons
+    )
     match decision.verdict:
         case "pass":
             return Findings(notes=reasons)

@@ -36,8 +36,10 @@ def check_fact(fact: Fact, text: str) -> Finding:
     To expect something is to want it stated as it is now: denied, or given as the old value, it is not.
     What is forbidden may be denied, and given as the old value where it is forbidden as current only.
     """
-    if normalize(text).text in ("", " "):
+    normalized = normalize(text)
+    if normalized.text in ("", " "):
         return Finding("fail", "the answer is empty")
+    text = normalized.source  # the very object that caches know: long ones need not be compared
     try:
         condition = _condition(fact)
         found = fulfils(condition, text, _accepted(fact))

@@ -36,7 +36,7 @@ _MARKED = (
 )
 _MARKS_ALONE = re.compile(r"</?(?:b|i|u|em|strong|mark)>|\\(?=[!-/:-@\[-`{-~\n])")
 _QUOTE_GOES_ON = re.compile(r"(?<=\n) {0,3}>(?: {0,3}>)*")
-_HAS_MARKS = re.compile(r"[*_`\\<]|\n {0,3}>")
+_SIGNS_OF_MARKS = ("*", "_", "`", "\\", "<", ">")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +62,20 @@ class Normalized:
         at = bisect_right(self._places, end - 1) - 1
         return begin, self._firsts[at] + end - self._places[at] if self._plain[at] else self._lasts[at]
 
+    def original_of(self, start: int, end: int) -> Range | None:
+        """The same, None where the range begins or ends within one original character."""
+        at = bisect_right(self._places, start) - 1
+        last = bisect_right(self._places, end - 1, at) - 1
+        place, first = self._places[at], self._firsts[at]
+        if self._plain[at]:
+            first += start - place
+        elif place < start:
+            return None
+        if self._plain[last]:
+            return first, self._firsts[last] + end - self._places[last]
+        following = self._places[last + 1] if last + 1 < len(self._places) else len(self.text)
+        return (first, self._lasts[last]) if end == following else None
+
     def splits_original(self, position: int) -> bool:
         """Whether the place before `text[position]` lies within one original character."""
         if not 0 < position < len(self.text):
@@ -82,7 +96,9 @@ class Normalized:
 @lru_cache(maxsize=1024)  # every fact of a unit asks for the same answers
 def normalize(source: str) -> Normalized:
     """NFKC and case folding without format characters; quotes and dashes of one style, spaces single."""
-    pieces = list(_pieces_of(_without_marks(source) if _HAS_MARKS.search(source) else source))
+    pieces = list(
+        _pieces_of(_without_marks(source) if any(sign in source for sign in _SIGNS_OF_MARKS) else source)
+    )
     texts = [text for _, _, text, _ in pieces]
     lined = "".join(texts)
     return Normalized(

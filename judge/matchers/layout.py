@@ -15,7 +15,6 @@ from judge.normalize import Range
 
 _RULE = re.compile(r"\s*\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*")
 _FENCE = re.compile(r"\s*(```+|~~~+)(?!.*\1)")
-_MARKED = re.compile(r"[|\t]|^.\)")  # what a line that begins with a letter may be other than plain
 _QUOTE = re.compile(r"(?:\s{0,3}>)+ ?")
 _HEADING = re.compile(r"\s{0,3}#{1,6}\s+")
 _ITEM = re.compile(r"(?:[-*+•‣◦▪–·]|\(?\d{1,3}[.)]|\(?[a-zA-Z]\))\s+(?:\[[ xX]\]\s+)?")
@@ -47,6 +46,8 @@ _SELDOM_LAST = frozenset(
         "a.m p.m etc u.s u.k e.u",
     )
 )
+_TAIL = 4  # characters of a word
+_TAILS = frozenset(word[-_TAIL:].lower() for word in _NEVER_LAST | _SELDOM_LAST if len(word) >= _TAIL)
 _OPENING = "\"'“‘([*_`"
 
 
@@ -119,8 +120,11 @@ def _sentences(text: str, passage: Passage) -> Iterator[Range]:
 def _goes_on(text: str, start: int, end: re.Match[str], stop: int) -> bool:
     """Whether points that look like the end of a sentence are none."""
     at = end.start()
-    word = text[max(start, text.rfind(" ", start, at) + 1) : at].rpartition("\n")[2].lstrip(_OPENING)
     ellipsis = end[0].startswith(("..", "…"))
+    tail = text[max(start, at - _TAIL) : at]
+    if not ellipsis and len(tail) == _TAIL and tail.isalpha() and tail.lower() not in _TAILS:
+        return False  # a quick no in most cases
+    word = text[max(start, text.rfind(" ", start, at) + 1) : at].rpartition("\n")[2].lstrip(_OPENING)
     if ellipsis or word.lower() in _SELDOM_LAST:
         rest = text[end.end() : min(stop, end.end() + 20)].lstrip().lstrip(_OPENING)
         return rest[:1].islower() or (rest[:1].isdigit() and not ellipsis)
@@ -138,20 +142,21 @@ class _Reader:
         self._items: list[Passage] = []
         self._head: tuple[Range, ...] | None = None  # of the table that is being read, if any
         self._fence = ""
+        self._fenced = "```" in text or "~~~" in text
         at = 0
         for number, line in enumerate(self._lines):
             self._read(number, line, at)
             at += len(line)
 
     def _read(self, number: int, line: str, at: int) -> None:
-        if self._fence or _FENCE.match(line):
+        if self._fence or (self._fenced and _FENCE.match(line)):
             self._read_code(line, at)
             return
-        if line[0].isalpha() and not _MARKED.search(line):
+        if line[0].isalpha() and line[1:2] != ")" and "|" not in line and "\t" not in line:
             self._head = None
             self._read_line(number, at, at + len(line.rstrip()), 0)
             return
-        quote = _QUOTE.match(line)
+        quote = _QUOTE.match(line) if ">" in line else None
         skipped = quote.end() if quote else 0
         body = line[skipped:].strip()
         start = at + skipped + line[skipped:].index(body) if body else at

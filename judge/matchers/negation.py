@@ -115,7 +115,8 @@ SIGNS = ("n't", "❌", "✗", "✘")
 
 def is_negated(before: str, after: str) -> bool:
     """Whether a value is denied, given what its sentence says before and after it."""
-    before, after = unmarked(_NAMED.sub("x", before)), unmarked(after)
+    named = any(mark in before for mark in "`\"'")
+    before, after = unmarked(_NAMED.sub("x", before) if named else before), unmarked(after)
     if before.endswith("non-") or _DENIED_AFTER.match(after):
         return True
     denials = 0

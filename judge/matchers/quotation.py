@@ -167,7 +167,7 @@ def moves(before: str) -> bool:
 
 def unmarked(text: str) -> str:
     """The text without marks of emphasis, code and quotation."""
-    return _MARKS.sub("", text)
+    return _MARKS.sub("", text) if any(mark in text for mark in '*_`"') else text
 
 
 def _starts_from(change: re.Pattern[str], before: str) -> bool:

@@ -8,6 +8,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
+from string import ascii_lowercase
 
 from judge.normalize import Normalized, Range, normalize
 
@@ -17,7 +18,10 @@ _SPACELESS = ("CJK", "IDEOGRAPHIC", "HIRAGANA", "BOPOMOFO", "HANGUL", "THAI", "L
 _CLITIC = re.compile(r"'(?=(?:s|d|m|ll|re|ve)\b)|(?<=\b[cdjlmnst])'|(?<=\bqu)'")
 _LONGEST = 200  # no token is longer, so what stands further away says nothing of a place
 _STOPS = frozenset(".,;:!?)")
-_TRADE_MARK = re.compile("[™℠]")  # normalised, they are letters
+_GAPS = frozenset(' \n"')  # no token has one, but for the space before a group of three digits
+_LETTERS = frozenset(ascii_lowercase)
+_TRADE_MARKS = ("™", "℠")  # normalised, they are letters
+_TRADE_MARK = re.compile("[™℠]")
 # Tokens of a shape as `_shape` draws it: l letter, n digit, k katakana, h other spaceless letter.
 _TOKEN = re.compile(
     r"""
@@ -56,11 +60,9 @@ def find_text(value: str, text: str) -> Iterator[Range]:
         end = start + size
         apart = _stands_apart(searched.lined, start, end, wanted_lined)
         if (
-            (apart or _inner(searched, start, end) == wanted_inner)
-            and not searched.splits_original(start)
-            and not searched.splits_original(end)
-        ):
-            yield searched.original(start, end)
+            apart or (not _is_cut(searched, start, end) and _inner(searched, start, end) == wanted_inner)
+        ) and (place := searched.original_of(start, end)):
+            yield place
         start = searched.text.find(wanted, start + 1)
 
 
@@ -75,13 +77,21 @@ def _stands_apart(lined: str, start: int, end: int, wanted: str) -> bool:
     before, after = lined[max(0, start - 2) : start], lined[end : end + 2]
     if after[:1] in _STOPS:
         after = after[1:]
-    gaps = (before == "" or before[-1] in " \n") and (after == "" or after[0] in " \n")
+    gaps = (before == "" or before[-1] in _GAPS) and (after == "" or after[0] in _GAPS)
     return (
         gaps
         and not before[:1].isnumeric()
         and not lined[end + 1 : end + 2].isnumeric()
         and lined[start:end] == wanted
     )
+
+
+def _is_cut(normalized: Normalized, start: int, end: int) -> bool:
+    """Whether the place begins or ends within a word of small letters: a quick no to it in most cases."""
+    lined = normalized.lined
+    begins = start > 0 and lined[start - 1] in _LETTERS and lined[start] in _LETTERS
+    ends = end < len(lined) and lined[end - 1] in _LETTERS and lined[end] in _LETTERS
+    return (begins or ends) and not any(mark in normalized.source for mark in _TRADE_MARKS)
 
 
 def _inner(normalized: Normalized, start: int, end: int) -> bytes:

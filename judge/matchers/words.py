@@ -3,22 +3,18 @@
 Invariant: words are runs of small ASCII letters of the normalised text, so every English word is among them.
 """
 
-import re
 from collections.abc import Collection, Iterator
 from functools import lru_cache
+from string import ascii_lowercase
 
-_WORD = re.compile(r"[a-z]+")
+_LETTERS = frozenset(ascii_lowercase)
+_TO_SPACES = bytes(code if chr(code) in _LETTERS else ord(" ") for code in range(256))
 
 
 @lru_cache(maxsize=1024)
 def words_of(view: str) -> frozenset[str]:
     """The different words of a text in small letters."""
-    return frozenset(words_in(view))
-
-
-def words_in(passage: str) -> list[str]:
-    """The words of a passage, in order."""
-    return _WORD.findall(passage)
+    return frozenset(view.encode("ascii", "replace").translate(_TO_SPACES).decode().split())
 
 
 def places_of(view: str, wanted: Collection[str]) -> Iterator[tuple[int, int]]:
@@ -38,6 +34,16 @@ def _places(view: str, word: str) -> Iterator[tuple[int, int]]:
 
 def _is_inner(char: str) -> bool:
     return char.isalnum() or char == "_"
+
+
+def runs_of(view: str, word: str) -> Iterator[int]:
+    """Where the text has a word of small ASCII letters, with no other such letter beside it."""
+    start = view.find(word)
+    while start >= 0:
+        end = start + len(word)
+        if view[start - 1 : start] not in _LETTERS and view[end : end + 1] not in _LETTERS:
+            yield start
+        start = view.find(word, end)
 
 
 def listed(*lists: str) -> list[str]:

@@ -87,7 +87,7 @@ def make(rng: random.Random) -> tuple[str, list[Fact]]:
 def caches() -> Iterator[Callable[[], None]]:
     """Forgets what was read of texts; what was read of a suite's values stays."""
     for module in (normalize, words, quantities, date, layout, standing):
-        for name in ("normalize", "words_of", "quantities", "dates", "layout", "standing", "_marks"):
+        for name in ("normalize", "words_of", "quantities", "dates", "layout", "standing", "_marks", "_cues"):
             if name in vars(module) and vars(module)[name].__module__ == module.__name__:
                 yield vars(module)[name].cache_clear
 

@@ -170,5 +170,6 @@ def test_a_claim_verdict_that_is_missing_or_unscored_is_a_doubt(judged: Any) -> 
     unscored = (*verdicts[:-1], replace(verdicts[-1], outcome="unscored"))
     for given in (lost, unscored):
         found = findings(run, given)
-        assert "1 of 4 fact checks of redraft are unscored" in found.doubts[0]
+        assert "1 of 4 fact checks of redraft are unscored; ask again" in found.doubts[0]
+        assert f"redraft judge {run.run.run_id} --again" in found.doubts[0]
         assert decide(run.assess(), GatePolicy(), against=found).verdict == "inconclusive"

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import binomtest
+from scipy.stats import binom, binomtest
 
 from judge.intervals import Estimate
 from judge.significance import (
@@ -132,6 +132,20 @@ def test_the_sessions_needed_are_right_within_a_factor_of_one_and_a_half(
     assert decided(ours, theirs, of, int(1.5 * (of + needed)) - of, margin) >= 0.5
     sooner = range(0, int((of + needed) / 1.5) - of, 5)
     assert all(decided(ours, theirs, of, more, margin) < 0.5 for more in sooner)
+
+
+@pytest.mark.parametrize(("ours", "needed"), [(2, 24), (3, 186), (8, 121)])
+def test_a_forecast_is_exact_at_the_rate_that_a_run_of_100_shows(ours: int, needed: int) -> None:
+    """By the binomial distribution, the first number of further sessions with which half are decided."""
+    assert sessions_needed(ours, 0, 100, MARGIN, CONFIDENCE) == needed
+    assert probability_decided(ours, 100, needed) >= 0.5
+    assert all(probability_decided(ours, 100, fewer) < 0.5 for fewer in range(1, needed))
+
+
+def probability_decided(ours: int, of: int, more: int) -> float:
+    lost = np.arange(more + 1)
+    decided = rule(ours + lost, 0, of + more, MARGIN, CONFIDENCE) != UNDECIDED
+    return float(binom.pmf(lost, more, ours / of)[decided].sum())
 
 
 @pytest.mark.parametrize(
