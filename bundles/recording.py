@@ -1,8 +1,8 @@
 """What redraftd records, in a journal.
 
 Invariant: every change holds the whole section after it, so none needs an earlier one to be read; its texts
-stand in records of their own, each once, before the first change that names them. A change whose texts are
-not all there is never given out as one.
+stand in records of their own, before the first change that names them, and not again while they are among the
+latest. A change whose texts are not all there is never given out as one.
 
 How a daemon uses it::
 
@@ -32,6 +32,8 @@ from bundles.records import EventType, LineEdit, Scalar, SectionState, Source
 from bundles.segments import LOST, Frame
 
 GONE: frozenset[EventType] = frozenset(["deleted", "evicted"])
+MOST_KNOWN = 100_000
+"""So many texts that are on disk, and at most twice as many, are known to be there: some 30 MB of ids."""
 _TEXT, _CHANGE = b"T", b"C"
 _Row = dict[str, Any]
 
@@ -78,10 +80,26 @@ class Unreadable:
     revision: int
 
 
+class _Known:
+    """Ids of texts that are on disk, of the latest ones: one that is forgotten is only written once more."""
+
+    def __init__(self) -> None:
+        self._latest: set[str] = set()
+        self._earlier: set[str] = set()
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._latest or key in self._earlier
+
+    def add(self, key: str) -> None:
+        if len(self._latest) >= MOST_KNOWN:
+            self._earlier, self._latest = self._latest, set()
+        self._latest.add(key)
+
+
 class Recording:
     """An open recording; threads may share it. `live` and `said` are as of its opening."""
 
-    def __init__(self, journal: Journal, known: set[str], live: Iterable[Change | Unreadable]) -> None:
+    def __init__(self, journal: Journal, known: _Known, live: Iterable[Change | Unreadable]) -> None:
         self.live: dict[str, Change] = {}
         self.said: list[str] = []
         self._journal = journal
@@ -98,7 +116,7 @@ class Recording:
     @classmethod
     def of(cls, journal: Journal) -> Self:
         """The recording in this journal, read twice so that only texts of open sections are in memory."""
-        known: set[str] = set()
+        known = _Known()
         rows: dict[str, _Row] = {}
         for payload in _payloads(journal.read()):
             if payload.startswith(_TEXT):
@@ -127,7 +145,8 @@ class Recording:
 
     def _acknowledged(self, done: "Future[None]", texts: Iterable[str]) -> None:
         if not done.cancelled() and done.exception() is None:
-            self._known.update(texts)
+            for key in texts:
+                self._known.add(key)
 
 
 def read_changes(frames: Iterable[Frame]) -> Iterator[Change | Lost | Unreadable]:

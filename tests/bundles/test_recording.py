@@ -109,6 +109,21 @@ def test_a_text_is_written_once_also_after_a_restart(folder: Path) -> None:
     )
 
 
+def test_a_text_that_is_forgotten_is_written_again_and_nothing_is_lost(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bundles.recording.MOST_KNOWN", 2)
+    changes = [OPENED]
+    for number in range(8):
+        changes.append(refreshed(changes[-1], f"answer {number}"))
+    record(folder, *changes)
+    plan = [text for text in texts(folder) if b"Launch on Friday." in text]
+    assert 1 < len(plan) < len(changes)
+    assert list(read_changes(read_journal(folder))) == changes
+    with Journal.open(folder) as journal:
+        assert Recording.of(journal).live == {OPENED.section: changes[-1]}
+
+
 def test_a_text_whose_writing_failed_is_written_with_the_next_change(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
