@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from importlib.metadata import version
 
-from bundles import Bundle, Run
+from bundles import Bundle, Run, RunInfo
 from daemon.wire import Health
 from replay.arms import DEFAULT_ARMS, parse_arms
 from replay.errors import NotComparable
@@ -48,7 +48,7 @@ class Settings:
     jobs: int | None = None
 
 
-def jobs_of(run: Run) -> int:
+def jobs_of(run: Run | RunInfo) -> int:
     """How many of the run's attempts are made at once; with more than one its wall times are contended."""
     jobs = run.provenance.get("jobs", 1)
     return jobs if isinstance(jobs, int) else 1

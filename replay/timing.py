@@ -11,7 +11,7 @@ from statistics import median
 import numpy as np
 from numpy.typing import NDArray
 
-from bundles import Attempt, Run, Unit
+from bundles import Attempt, Run, RunInfo, Unit
 from judge import Metric
 from replay.runs import jobs_of
 
@@ -38,7 +38,7 @@ class Speedup:
     slowest_unit: str | None = None
 
 
-def metric_of(run: Run) -> Metric:
+def metric_of(run: Run | RunInfo) -> Metric:
     """What the run's speedups are of: wall time, but where attempts contended for the machine passes."""
     return "passes" if jobs_of(run) > 1 else "wall"
 

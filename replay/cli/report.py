@@ -63,7 +63,11 @@ def report(ref: str, store: Path, html: Path | None, history: bool, as_json: boo
     policy, _ = taken_policy(given)
     last, output = given["last"], given["output"]
     shape = _shape(given["shape"], as_json, output)
-    if history and (html or shape not in OF_HISTORY):
+    if history and (html or shape == "html"):
+        raise SettingsError(
+            "--history: is no page of its own; leave it out, the HTML report shows all runs of the bundle"
+        )
+    if history and shape not in OF_HISTORY:
         raise SettingsError(f"--history: is shown as {' or '.join(OF_HISTORY)}; leave the other options out")
     if last and not history:
         raise SettingsError("--last: belongs to --history")

@@ -1,6 +1,7 @@
 """A summary as one self-contained HTML file, and a second one beside it where there is too much for one.
 
-Invariant: a report never links to details that were not written before it.
+Invariant: a report never links to details that were not written before it; details that an earlier report had
+there go once no report links to them, and nothing else does.
 """
 
 from collections.abc import Sequence
@@ -15,14 +16,32 @@ from replay.report.page import render_page
 from replay.report.selection import EXCERPT, first_flips, needs_details, shown_flips, telling_units
 from replay.summary import Comparison, Summary, UnitSummary
 
+_SIGNS_OF_DETAILS = (b'<meta name="generator" content="redraft report">', b"<title>Details: ")
+_HEAD_BYTES = 4096
+"""Within which the signs stand."""
+
 
 def write_html(summary: Summary, path: Path, history: History | None = None) -> None:
-    """Writes the report there, its details before it; OSError where that cannot be done."""
+    """Writes the report there, its details before it; OSError where that cannot be done.
+
+    Details that an earlier report had there are removed where this one has none.
+    """
     details = None
     if needs_details(summary):
         write_whole(details_path(path), render_details(summary, path.name))
         details = details_path(path).name
     write_whole(path, render_html(summary, history, details))
+    if details is None and _are_details(details_path(path)):
+        details_path(path).unlink()
+
+
+def _are_details(path: Path) -> bool:
+    """Whether the file is one that `render_details` made; a link is none."""
+    if path.is_symlink() or not path.is_file():
+        return False
+    with path.open("rb") as file:
+        head = file.read(_HEAD_BYTES)
+    return all(sign in head for sign in _SIGNS_OF_DETAILS)
 
 
 def details_path(path: Path) -> Path:

@@ -22,13 +22,14 @@ from bundles import (
     UnitPage,
     Verdict,
 )
-from judge import GatePolicy, JudgeError
+from judge import GatePolicy, JudgeError, Metric
 from replay.arms import CONTROL, PLAIN, STALE
 from replay.comparison_results import Judged
 from replay.errors import ReplayError, SettingsError
 from replay.report.marks import Piece, differing, pieces
 from replay.results import summarise
 from replay.summary import Summary
+from replay.timing import metric_of, taken
 from replay.view.library import Reading
 
 RUNS_A_PAGE, UNITS_A_PAGE = 10, 50
@@ -97,7 +98,7 @@ def summary_of(reading: Reading, info: RunInfo) -> tuple[Summary | None, str]:
 
 def _run_view(reading: Reading, info: RunInfo) -> RunView:
     totals = {total.arm: total for total in reading.store.arm_totals(info.run_id) if total.arm in info.arms}
-    speedups = reading.store.speedups(info.run_id, PLAIN)
+    speedups = reading.store.speedups(info.run_id, PLAIN) if metric_of(info) == "wall" else {}
     arms = []
     for name in info.arms:
         total = totals.get(name)
@@ -141,9 +142,10 @@ def _summary(reading: Reading, info: RunInfo) -> tuple[Summary | None, str]:
 
 @dataclass(frozen=True, slots=True)
 class UnitsView:
-    """A page of a run's units, as seen from one arm."""
+    """A page of a run's units, as seen from one arm; `speed_metric` is what speedups are of."""
 
     arm: str
+    speed_metric: Metric
     page: UnitPage
     pages: int
 
@@ -161,7 +163,7 @@ def units_view(reading: Reading, run: RunView, query: UnitsQuery) -> UnitsView:
         limit=UNITS_A_PAGE,
         offset=(query.page - 1) * UNITS_A_PAGE,
     )
-    return UnitsView(arm, page, max(1, -(-page.total // UNITS_A_PAGE)))
+    return UnitsView(arm, metric_of(run.info), page, max(1, -(-page.total // UNITS_A_PAGE)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,11 +176,15 @@ class TextView:
 
 @dataclass(frozen=True, slots=True)
 class AttemptView:
-    """One attempt: its text, its verdicts by fact, and whether its tokens are plain's."""
+    """One attempt: its text, its verdicts by fact, and whether its tokens are plain's.
+
+    `speed_metric` is what its speedup is of.
+    """
 
     attempt: Attempt
     text: TextView
     verdicts: dict[str, Verdict]
+    speed_metric: Metric
     speedup: float | None
     identical: bool | None
 
@@ -208,8 +214,11 @@ def unit_view(reading: Reading, info: RunInfo, unit_id: str, repeat: int) -> Uni
     for verdict in reading.store.unit_verdicts(info.run_id, unit_id, repeat):
         verdicts.setdefault(verdict.arm, {})[verdict.fact_id] = verdict
     plain = attempts.get(PLAIN)
+    metric = metric_of(info)
     shown = [
-        _attempt_view(attempts[arm], plain, verdicts.get(arm, {})) for arm in info.arms if arm in attempts
+        _attempt_view(attempts[arm], plain, verdicts.get(arm, {}), metric)
+        for arm in info.arms
+        if arm in attempts
     ]
     draft = stale_of(reading, info, unit)
     return UnitView(unit, repeat, _sources(unit), None if draft is None else marked(draft), tuple(shown))
@@ -223,7 +232,9 @@ def stale_of(reading: Reading, info: RunInfo, unit: Unit) -> str | None:
     return made[0].text if made and made[0].status == "ok" else None
 
 
-def _attempt_view(attempt: Attempt, plain: Attempt | None, verdicts: dict[str, Verdict]) -> AttemptView:
+def _attempt_view(
+    attempt: Attempt, plain: Attempt | None, verdicts: dict[str, Verdict], metric: Metric
+) -> AttemptView:
     marks = {
         "held": [(span.new_start, span.new_end) for span in attempt.spans],
         "evidence": [verdict.evidence for verdict in verdicts.values() if verdict.evidence],
@@ -231,11 +242,13 @@ def _attempt_view(attempt: Attempt, plain: Attempt | None, verdicts: dict[str, V
     compared = plain if plain and plain.status == attempt.status == "ok" and attempt.arm != PLAIN else None
     if compared:
         marks["differs"] = changed(compared.text, attempt.text)[1]
+    takes = [*taken([compared], metric).values(), *taken([attempt], metric).values()] if compared else []
     return AttemptView(
         attempt=attempt,
         text=marked(attempt.text, marks),
         verdicts=verdicts,
-        speedup=compared.wall_ms / attempt.wall_ms if compared and attempt.wall_ms else None,
+        speed_metric=metric,
+        speedup=takes[0] / takes[1] if len(takes) == 2 else None,
         identical=attempt.token_ids == compared.token_ids if compared else None,
     )
 

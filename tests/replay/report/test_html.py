@@ -251,6 +251,37 @@ def test_what_is_too_much_for_one_page_goes_to_a_second_one_written_first(
     assert "a%20report.html" in details.named("href")
 
 
+def test_details_that_no_report_leads_to_any_more_are_removed(
+    case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    summary, path = case("various"), tmp_path / "r.html"
+    with monkeypatch.context() as many:
+        many.setattr(selection, "MOST_BYTES", 20)
+        write_html(summary, path)
+    assert details_path(path).exists()
+    write_html(summary, path)
+    assert sorted(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("kind", ["another page", "a report", "a folder", "a link"])
+def test_what_is_not_a_reports_details_stays(kind: str, case: Case, tmp_path: Path) -> None:
+    summary, path = case("various"), tmp_path / "r.html"
+    there = details_path(path)
+    match kind:
+        case "another page":
+            there.write_text("<title>Details: mine</title>")
+        case "a report":
+            there.write_text(render_html(summary))
+        case "a folder":
+            there.mkdir()
+        case _:
+            (tmp_path / "kept.html").write_text(html.render_details(summary, "r.html"))
+            there.symlink_to("kept.html")
+    before = there.is_dir() or there.read_text()
+    write_html(summary, path)
+    assert (there.is_dir() or there.read_text()) == before
+
+
 def test_a_long_text_is_cut_around_its_evidence_where_the_details_have_it(case: Case) -> None:
     summary = case("long_line")
     text = render_html(summary, details="r.details.html")

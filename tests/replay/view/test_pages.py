@@ -117,6 +117,18 @@ def test_a_unit_s_texts_are_marked(read, make) -> None:
     assert [piece.marks for piece in after.pieces] == ["differs", ""]
 
 
+def test_where_attempts_contended_speed_is_told_in_passes(read, make) -> None:
+    evaluated = make.evaluated().changed("u0", "plain", passes=60).changed("u0", "redraft", passes=20)
+    run = replace(evaluated.run, provenance={**evaluated.run.provenance, "jobs": 2, "contended": True})
+    reading, info = read(replace(evaluated, run=run))
+    overview = run_view(reading, info)
+    units = units_view(reading, overview, UnitsQuery())
+    assert {arm.speedup for arm in overview.arms} == {None}  # the store's are of wall times
+    shown = {view.attempt.arm: view for view in unit_view(reading, info, "u0", 0).attempts}
+    assert units.speed_metric == shown["redraft"].speed_metric == "passes"
+    assert (shown["redraft"].speedup, shown["plain"].speedup) == (3.0, None)
+
+
 def test_the_old_answer_is_the_unit_s_or_the_one_that_the_run_made(read, make) -> None:
     evaluated = make.evaluated()
     stale = make.attempt("u0", "stale", text="Bo owned it.")
