@@ -97,24 +97,32 @@ def rule(ours: Counts, theirs: Counts, of: Counts, margin: float, confidence: fl
 def sessions_needed(ours: int, theirs: int, of: int, margin: float, confidence: float) -> int | None:
     """How many more sessions give an even chance of a ruling, should the rates stay what they are.
 
-    A run that lost nothing may be of an arm that seldom does: another forecast is made for it, in which each
-    rate is half a loss in these sessions, or half the margin if that is less, and the answer is the geometric
-    mean of both. None where MOST_SESSIONS in all would not do.
+    Runs that are ruled on ask for nothing, so those that ask show rates nearer to the margin than the true
+    ones: another forecast is made for a loss less in these sessions, or one more if the excess is above the
+    margin. Of a run that lost nothing it is made for half a loss, or half the margin if that is less, as its
+    arm may seldom lose. The answer is the geometric mean of both. None where MOST_SESSIONS would not do.
     """
     counts = ours, theirs
-    total = _forecast(counts, of, (ours / max(of, 1), theirs / max(of, 1)), margin, confidence)
-    if total is not None and not any(counts):
+    total = forecast(counts, of, (ours / max(of, 1), theirs / max(of, 1)), margin, confidence)
+    if total is None:
+        return None
+    excess = (ours - theirs) / max(of, 1)
+    if not any(counts):
         seldom = min(0.5 / (of + 1), margin / 2)
-        total = round(
-            geometric_mean([total, _forecast(counts, of, (seldom, seldom), margin, confidence) or total])
-        )
-    return None if total is None else total - of
+        farther = seldom, seldom
+    else:
+        farther = (max(0, ours + (excess > margin) - (excess < margin)) / of, theirs / of)
+    other = forecast(counts, of, farther, margin, confidence) or total
+    return round(geometric_mean([total, other])) - of
 
 
-def _forecast(
+def forecast(
     counts: tuple[int, int], of: int, rates: tuple[float, float], margin: float, confidence: float
 ) -> int | None:
-    """The first number of sessions that is ruled on, where further ones lose as the median of them would."""
+    """The first number of sessions in all that is ruled on, if further ones lose as the rates let expect.
+
+    None where MOST_SESSIONS would not do.
+    """
     first, look = of + 1, _FIRST_LOOK
     while first <= MOST_SESSIONS:
         total = np.arange(first, min(first + look, MOST_SESSIONS + 1))

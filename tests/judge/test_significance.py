@@ -10,6 +10,7 @@ from judge.intervals import Estimate
 from judge.significance import (
     RULINGS,
     SessionCounts,
+    forecast,
     rule,
     sessions_needed,
     sign_test,
@@ -122,22 +123,22 @@ def test_a_run_is_inconclusive_where_it_should_be(true_rate: float, sessions: in
         (1, 2, 100),
     ],
 )
-def test_the_sessions_needed_are_right_within_a_factor_of_one_and_a_half(
+def test_a_forecast_at_the_rates_shown_is_right_within_a_factor_of_one_and_a_half(
     ours: int, theirs: int, of: int, margin: float
 ) -> None:
     """Of runs that go on at the rates shown so far, half are decided with so many sessions, give or take."""
-    needed = sessions_needed(ours, theirs, of, margin, CONFIDENCE)
-    if rule(ours, theirs, of, margin, CONFIDENCE) != UNDECIDED or needed is None or needed > 3000:
+    total = forecast((ours, theirs), of, (ours / of, theirs / of), margin, CONFIDENCE)
+    if rule(ours, theirs, of, margin, CONFIDENCE) != UNDECIDED or total is None or total > 3000:
         return
-    assert decided(ours, theirs, of, int(1.5 * (of + needed)) - of, margin) >= 0.5
-    sooner = range(0, int((of + needed) / 1.5) - of, 5)
+    assert decided(ours, theirs, of, int(1.5 * total) - of, margin) >= 0.5
+    sooner = range(0, int(total / 1.5) - of, 5)
     assert all(decided(ours, theirs, of, more, margin) < 0.5 for more in sooner)
 
 
 @pytest.mark.parametrize(("ours", "needed"), [(2, 24), (3, 186), (8, 121)])
 def test_a_forecast_is_exact_at_the_rate_that_a_run_of_100_shows(ours: int, needed: int) -> None:
     """By the binomial distribution, the first number of further sessions with which half are decided."""
-    assert sessions_needed(ours, 0, 100, MARGIN, CONFIDENCE) == needed
+    assert forecast((ours, 0), 100, (ours / 100, 0), MARGIN, CONFIDENCE) == 100 + needed
     assert probability_decided(ours, 100, needed) >= 0.5
     assert all(probability_decided(ours, 100, fewer) < 0.5 for fewer in range(1, needed))
 
@@ -153,6 +154,7 @@ def probability_decided(ours: int, of: int, more: int) -> float:
     [
         *((rate, sessions) for rate in (0.0, 0.01, 0.02, 0.1) for sessions in (20, 40)),
         *((rate, 80) for rate in (0.01, 0.02, 0.1)),
+        (0.02, 100),
     ],
 )
 def test_inconclusive_runs_ask_for_as_many_sessions_as_they_take(true_rate: float, sessions: int) -> None:
@@ -192,3 +194,14 @@ def decided(ours: int, theirs: int, of: int, more: int, margin: float) -> float:
     further = draw.multinomial(more, [ours / of, theirs / of, (of - ours - theirs) / of], size=RUNS)
     rulings = rule(ours + further[:, 0], theirs + further[:, 1], of + more, margin, CONFIDENCE)
     return float((rulings != RULINGS.index("undecided")).mean())
+
+
+@pytest.mark.parametrize(("ours", "farther"), [(3, 2), (8, 9)])
+def test_a_run_is_taken_to_lie_nearer_to_the_margin_than_its_arm(ours: int, farther: int) -> None:
+    """As those farther away are decided and ask for nothing."""
+    shown, beyond = (
+        forecast((ours, 0), 100, (rate / 100, 0), MARGIN, CONFIDENCE) or 0 for rate in (ours, farther)
+    )
+    needed = sessions_needed(ours, 0, 100, MARGIN, CONFIDENCE)
+    assert needed is not None
+    assert beyond < 100 + needed < shown
