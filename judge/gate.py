@@ -251,7 +251,7 @@ class _Case:
             count = assessment.canaries[PLAIN]
             yield (
                 f"{count.blind} of {count.total} canaries are blind: plain generation fails them too, so they"
-                " cannot show a stale fact"
+                " cannot show a stale fact; a better model (--model) or easier questions can"
             )
         if assessment.telling_units < self._policy.min_units:
             yield (

@@ -49,7 +49,8 @@ def test_inconclusive_when_more_than_half_of_the_canaries_are_blind(
     decision = judged(blind, units=units).decide()
     assert decision.verdict == "inconclusive"
     assert decision.reasons == (
-        "2 of 3 canaries are blind: plain generation fails them too, so they cannot show a stale fact",
+        "2 of 3 canaries are blind: plain generation fails them too, so they cannot show a stale fact;"
+        " a better model (--model) or easier questions can",
     )
     assert judged(blind, units=(*units, unit("u4"))).decide().verdict == "pass"
 

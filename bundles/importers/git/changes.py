@@ -35,7 +35,7 @@ _VALUE_WORDS = re.compile(
     r"|true|false|yes|no|on|off|none|null|enabled|disabled|never|always)\Z",
     re.IGNORECASE,
 )
-_IDENTIFIER = re.compile(r"--?\w|.*\w[_./:@]\w|.*[a-z][A-Z]|.*\w-\w|[A-Z][\w]*\Z")
+_IDENTIFIER = re.compile(r"--?\w|.*\w[_./:@]\w|.*[a-z][A-Z]|.*\w-\w")
 _LONGEST_VALUE, _LONGEST_NAME = 4, 6
 
 
@@ -109,7 +109,7 @@ def is_value(text: str) -> bool:
 
 def is_name(text: str) -> bool:
     """Whether a word looks like the name of something rather than like prose."""
-    return _IDENTIFIER.match(text) is not None
+    return _IDENTIFIER.match(text) is not None or (text[:1].isupper() and text.isalnum())
 
 
 def tokens_of(text: str) -> list[str]:

@@ -14,6 +14,9 @@ from bundles.records import Fact, Severity
 
 _VALUES = "List every number, version and date in this section, each with what it stands for."
 _NAMES = "List every command, option, file and other name in code in this section, each with what it is for."
+_PROPER = (
+    "List every person, organisation, product and place named in this section, each with what is said of it."
+)
 _COMMANDS = "List every command in this section exactly as it is written, each with what it does."
 _POINTS = "Summarise this section in three bullet points."
 _SENTENCES = "Summarise this section in two or three sentences."
@@ -26,6 +29,11 @@ _LONGEST_VALUE = 60
 _COMMAND_LINE = re.compile(r"\s*(?:\$|pip|npm|git|docker|make|cargo|go|brew|apt(?:-get)?|curl|uv|conda)\s+\S")
 _FENCED = re.compile(r"^(`{3,}|~{3,})[^\n]*\n(.*?)^\1", re.MULTILINE | re.DOTALL)
 _LIST_ITEM = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+\S", re.MULTILINE)
+_NO_UNIT = re.compile(
+    r"(?:and|are|but|can|for|from|had|has|have|into|may|must|nor|not|off|one|our|out|over|per|she|than|that"
+    r"|should|the|their|then|they|this|through|two|until|was|were|what|when|where|which|while|who|will|with|you|your)\Z",
+    re.IGNORECASE,
+)
 _QUOTES = str.maketrans({**dict.fromkeys("‘’ʼ′´", "'"), **dict.fromkeys("“”„″", '"'), "\N{MINUS SIGN}": "-"})
 
 
@@ -51,6 +59,9 @@ def question_of(change: Change, old: str, new: str) -> Question:
     shown = [swap for swap in change.replacements if names.intersection(tokens_of(swap.new))]
     if change.category == "rename" and shown and len(names) <= _MOST_LISTED:
         return Question(_NAMES, _facts(shown, old, new))
+    proper = [swap for swap in change.replacements if _is_proper(swap.old, old) and _is_proper(swap.new, new)]
+    if change.category == "rename" and proper:
+        return Question(_PROPER, _facts(proper, old, new))
     if _commands(old) != _commands(new) != []:
         return Question(_COMMANDS)
     if len(_LIST_ITEM.findall(new)) >= 3:
@@ -63,7 +74,7 @@ def _facts(swaps: Sequence[Replacement], old: str, new: str) -> tuple[Fact, ...]
     before, after = _plain(old), _plain(new)
     expects: list[Fact] = []
     forbids: list[Fact] = []
-    for swap in swaps:
+    for swap in (_with_unit(swap, old, new) for swap in swaps):
         if len(forbids) == _MOST_FACTS or not (_is_telling(swap.old) and _is_telling(swap.new)):
             continue
         if _states(after, swap.old) or not _states_clearly(after, swap.new):
@@ -75,6 +86,31 @@ def _facts(swaps: Sequence[Replacement], old: str, new: str) -> tuple[Fact, ...]
             asked: Severity = "critical" if len(swaps) == 1 else "supporting"
             expects.append(Fact(f"expect-{len(expects) + 1}", "expect", (swap.new,), "text", asked, "edit"))
     return (*expects, *forbids)
+
+
+def _with_unit(swap: Replacement, old: str, new: str) -> Replacement:
+    """Small numbers with their unit, if it is the same: alone they may number the items of a list."""
+    if not all(text.isdecimal() and not _is_telling(text) for text in (swap.old, swap.new)):
+        return swap
+    units = [_unit_of(number, text) for number, text in ((swap.old, old), (swap.new, new))]
+    if units[0] is None or units[0] != units[1]:
+        return swap
+    return Replacement(f"{swap.old} {units[0]}", f"{swap.new} {units[1]}")
+
+
+def _unit_of(number: str, text: str) -> str | None:
+    """The word after the number, where it stands once, unless it is one that goes on with the sentence."""
+    found = re.findall(rf"(?<![\w.,:/-]){number}(?: ([^\W\d_]{{3,}})\b)?(?![\w/]|[.,:-]\d)", text)
+    return found[0] if len(found) == 1 and found[0] and not _NO_UNIT.match(found[0]) else None
+
+
+def _is_proper(name: str, text: str) -> bool:
+    """Whether all words have a capital, and not since a sentence begins with it."""
+    words = [token for token in tokens_of(name) if token[0].isalnum()]
+    if not words or not all(word[0].isupper() for word in words):
+        return False
+    before = text[: text.find(name)].rstrip(" *_\"'`(")
+    return len(words) > 1 or re.search(r"(?:[^\W\d_]|,)\Z", before) is not None
 
 
 def _commands(text: str) -> list[str]:

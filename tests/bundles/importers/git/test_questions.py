@@ -31,6 +31,30 @@ def test_a_changed_name_is_asked_for() -> None:
     assert [fact.values for fact in question.facts] == [("--model",), ("--hf-path",)]
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "values"),
+    [
+        ("Now Ada Łęcka decides.", "Now Tomasz Źródło decides.", [("Tomasz Źródło",), ("Ada Łęcka",)]),
+        ("Mr Ek stays. We go.", "Ms Öz stays. We go.", [("Ms Öz",), ("Mr Ek",)]),
+        ("Data go to Postgres now.", "Data go to Łódź now.", [("Łódź",), ("Postgres",)]),
+    ],
+)
+def test_a_changed_proper_name_is_asked_for(old: str, new: str, values: list[tuple[str, ...]]) -> None:
+    question = ask(old, new)
+    assert question.instruction.startswith("List every person")
+    assert [fact.values for fact in question.facts] == values
+    assert question.is_canary
+
+
+def test_a_sentence_that_begins_with_another_word_names_nobody() -> None:
+    assert ask("It is so. Great things come.", "It is so. Awful things come.").facts == ()
+
+
+def test_a_small_number_counts_with_its_unit() -> None:
+    question = ask("A puncture costs 12 euros, 95 with tyre.", "A puncture costs 14 euros, 95 with tyre.")
+    assert [fact.values for fact in question.facts] == [("14 euros",), ("12 euros",)]
+
+
 def test_a_word_of_prose_forbidden_is_no_proof_alone() -> None:
     question = ask("It calls `requests` for it.", "It calls `httpx` for it.")
     assert [(fact.values, fact.severity) for fact in question.facts] == [
@@ -44,6 +68,8 @@ def test_a_word_of_prose_forbidden_is_no_proof_alone() -> None:
     [
         pytest.param("From 302 to 300.", "From 307 to 302.", id="old value still there, elsewhere"),
         pytest.param("Step 3 of it.", "Step 4 of it.", id="number of a list item"),
+        pytest.param("Steps 3 and on.", "Steps 4 and on.", id="and no unit after it"),
+        pytest.param("It has 3 rows, or 3.", "It has 4 rows, or 4.", id="the number twice"),
         pytest.param(
             "It has 150 rows.", "It has 160 rows" + "".join(f", {n}" for n in range(200, 220)), id="many"
         ),
