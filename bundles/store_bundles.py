@@ -120,7 +120,7 @@ def the_one(what: str, ref: str, names: dict[str, str]) -> str:
         return found[0]
     shown = ", ".join((found or list(names.values()))[-5:]) or "none"
     if found:
-        raise UnknownRef(f"{what} {brief(ref)} is ambiguous, there are: {shown}")
+        raise UnknownRef(f"{what} {brief(ref)} is ambiguous, there are: {shown}; give the beginning of an id")
     raise UnknownRef(f"no {what} {brief(ref)} in the store, there are: {shown}")
 
 

@@ -5,7 +5,9 @@ Invariant: most pressing first, and each names a unit, a fact or a command, not 
 
 from collections.abc import Iterator, Mapping
 
+from bundles import Run
 from judge import Assessment, AttemptKey
+from replay import machine
 from replay.arms import CONTROL, PLAIN, parse_arm
 from replay.judged_run import JudgedRun
 from replay.runs import jobs_of
@@ -39,8 +41,11 @@ def advise(judged: JudgedRun, assessment: Assessment, arms: Mapping[str, ArmSumm
     if assessment.blind_share > 0:
         blind = [unit for (unit, arm), how in assessment.canary_outcomes.items() if (arm, how) == _BLIND]
         yield f"{len(blind)} blind canaries, which plain generation gets wrong too, such as {blind[0]}"
+    yield from _cut_off(judged)
     if (jobs := jobs_of(judged.run)) > 1:
         yield f"passes, not times, as attempts were made {jobs} at once{_work(judged)}"
+    elif noise := _noise(judged.run):
+        yield noise
     if unequal := _unequal(judged):
         yield (
             f"{len(unequal)} units whose attempts did not start alike, such as {unequal[0]}: the engine kept"
@@ -50,6 +55,29 @@ def advise(judged: JudgedRun, assessment: Assessment, arms: Mapping[str, ArmSumm
         arm = arms[name]
         if arm.slowest is not None and arm.slowest < 1:
             yield f"unit {arm.slowest_unit}, where {name} is slower than plain: {arm.slowest:.2f}x"
+
+
+def _cut_off(judged: JudgedRun) -> Iterator[str]:
+    """A model that repeats itself until it is stopped is drafted for more easily than one that answers."""
+    plain = [attempt for attempt in judged.finished(judged.run.unit_ids, [PLAIN]) if attempt.repeat == 0]
+    longest = judged.run.max_tokens
+    cut = [a.unit_id for a in plain if len(a.token_ids) >= (judged.unit(a.unit_id).max_tokens or longest)]
+    if cut and 2 * len(cut) >= len(plain):
+        yield (
+            f"{len(cut)} of {len(plain)} plain answers, cut off at their longest length, such as that to"
+            f" {cut[0]}: where the model only repeats itself, the speedup is not that of a better model;"
+            " `redraft view` shows the texts"
+        )
+
+
+def _noise(run: Run) -> str | None:
+    """What the machine's load says of the run's times; at the end some of it is the engine's own."""
+    cores, threads, start, end = map(run.provenance.get, ("cores", "threads", "load_start", "load_end"))
+    if not isinstance(cores, int) or not isinstance(threads, int):
+        return None
+    loads = ((start, 0), (end, threads))
+    said = [machine.noise(load, cores, own) for load, own in loads if isinstance(load, int | float)]
+    return next(filter(None, said), None)
 
 
 def _unequal(judged: JudgedRun) -> list[str]:

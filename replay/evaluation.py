@@ -112,4 +112,6 @@ def _size(run: Run, todo: int, kept: Collection[Key]) -> str:
     there = f", {done} of them done" if done else ""
     jobs = f", {jobs_of(run)} at once" if jobs_of(run) > 1 else ""
     size = f"{len(run.unit_ids)} units x {len(run.arms)} arms{repeats}"
-    return f"{size}, {todo + done} attempts{there}{jobs}"
+    stale = todo + done - len(run.unit_ids) * len(run.arms) * run.repeats
+    made = f", {stale} stale answers among them" if stale else ""
+    return f"{size}, {todo + done} attempts{there}{made}{jobs}"

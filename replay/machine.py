@@ -21,4 +21,4 @@ def noise(load: float | None, cores: int, own: float = 0) -> str | None:
     if load is None or load - own <= max(_LEAST, _SHARE * cores):
         return None
     ours = f", {own:g} of it the engine's" if own else ""
-    return f"the machine is not quiet, so wall times may mislead: load {load:g} on {cores} cores{ours}"
+    return f"the machine was not quiet, so wall times may mislead: load {load:g} on {cores} cores{ours}"

@@ -15,21 +15,28 @@ from bundles.records import Condition, Fact, FactOrigin, Polarity, Severity
 
 
 def facts_of(entry: Fields) -> tuple[Fact, ...]:
-    """Facts in the order given; those without an id are numbered by polarity."""
+    """Facts in the order given; those without an id are numbered by polarity, past ids that others have."""
+    items = entry.get(list, [], "facts")
+    taken = {
+        fact_id
+        for item in items
+        if isinstance(item, dict) and isinstance(fact_id := item.get("fact_id"), str)
+    }
     facts = [
-        Fact(f"{polarity}-{number}", polarity, (text,))
+        Fact(_free_id(polarity, number, taken), polarity, (text,))
         for polarity in ("expect", "forbid")
         for number, text in enumerate(entry.text_or_texts(f"{polarity}_new"), 1)
     ]
-    for number, item in enumerate(entry.get(list, [], "facts"), 1):
+    for number, item in enumerate(items, 1):
         fields = Fields(f"{entry.label}, entry {number} of `facts`", item, FACT_KEYS)
         polarity, condition = _stated(fields)
         earlier = sum(other.polarity == polarity for other in facts)
         if (current := fields.get(str, None, "as")) not in (None, "current"):
             fields.fail(f"`as` can only be 'current', not {brief(current)}")
+        given_id = fields.get(str, None, "fact_id")
         facts.append(
             Fact(
-                fact_id=fields.get(str, f"{polarity}-{earlier + 1}", "fact_id"),
+                fact_id=_free_id(polarity, earlier + 1, taken) if given_id is None else given_id,
                 polarity=polarity,
                 severity=cast(Severity, fields.get(str, "critical", "severity")),
                 origin=cast(FactOrigin, fields.get(str, "annotated", "origin")),
@@ -43,6 +50,13 @@ def facts_of(entry: Fields) -> tuple[Fact, ...]:
             )
         )
     return tuple(facts)
+
+
+def _free_id(polarity: Polarity, number: int, taken: set[str]) -> str:
+    """The first id from this number on that is not taken; it is then."""
+    fact_id = next(name for n in count(number) if (name := f"{polarity}-{n}") not in taken)
+    taken.add(fact_id)
+    return fact_id
 
 
 def _stated(fields: Fields) -> tuple[Polarity, Condition]:

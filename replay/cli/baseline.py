@@ -38,7 +38,7 @@ baseline_options = options(
 )
 
 
-@click.group()
+@click.group(short_help="Keep outcomes as a file to review; compare with it.")
 def baseline() -> None:
     """Outcomes of a run as a file to review and commit, and runs held against it."""
 
@@ -77,7 +77,7 @@ def write(ref: str, file: Path, store: Path, force: bool, config: Path | None) -
     )
 
 
-@baseline.command()
+@baseline.command(short_help="Hold a judged run against FILE.")
 @run_argument
 @click.argument("file", metavar="FILE", type=_THERE)
 @across_option

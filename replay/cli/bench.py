@@ -40,7 +40,7 @@ FEWEST_REPEATS = 5
 _FILE = click.Path(dir_okay=False, path_type=Path)
 
 
-@click.command()
+@click.command(short_help="Measure every arm beside what is possible.")
 @click.option(
     "--suite", default="builtin:smoke", show_default=True, metavar="SUITE|BUNDLE", help="What to measure on."
 )

@@ -2,7 +2,6 @@
 
 import json
 import secrets
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
@@ -26,6 +25,7 @@ from bundles import (
 )
 from replay.cli.shared import INFRASTRUCTURE, json_option, open_store, say, show, store_option
 from replay.errors import SettingsError
+from replay.report.contents import contents_of, render_contents, render_units
 from replay.report.figures import count
 from replay.report.table import one_line
 
@@ -63,27 +63,30 @@ def list_bundles(as_json: bool, store: Path) -> None:
 
 @bundles.command("show")
 @bundle_argument
+@click.option("--units", "each", is_flag=True, help="List its units, with what is asked and the facts.")
 @json_option
 @store_option
-def show_bundle(ref: str, as_json: bool, store: Path) -> None:
+def show_bundle(ref: str, each: bool, as_json: bool, store: Path) -> None:
     """Show what a bundle holds.
 
     \b
     For example:
       redraft bundles show smoke
+      redraft bundles show smoke --units
     """
+    if each and as_json:
+        raise click.UsageError("--units is text; for JSON: redraft export BUNDLE FILE.json")
     with open_store(store) as opened:
         bundle = opened.bundle(ref)
         runs = [run.run_id for run in opened.runs() if run.bundle_id == bundle.bundle_id]
-    found = _contents(bundle, runs)
-    if as_json:
-        show(json.dumps(found))
-        return
-    rows = [(what.replace("_", " "), _shown(value)) for what, value in found.items() if value or value == 0]
-    show(tabulate(rows, tablefmt="plain", disable_numparse=True))
+    if each:
+        show(render_units(bundle.units))
+    else:
+        found = contents_of(bundle, runs)
+        show(json.dumps(found) if as_json else render_contents(found))
 
 
-@bundles.command()
+@bundles.command(short_help="Check that bundles are whole.")
 @click.argument("refs", metavar="[BUNDLE|FOLDER]...", nargs=-1)
 @store_option
 def verify(refs: tuple[str, ...], store: Path) -> None:
@@ -226,37 +229,6 @@ def _list(as_json: bool, store: Path) -> None:
         return
     rows = [(info.bundle_id[:12], one_line(info.name), info.sessions, info.units) for info in found]
     show(tabulate(rows, headers=("bundle", "name", "sessions", "units")))
-
-
-def _contents(bundle: Bundle, runs: list[str]) -> dict[str, object]:
-    facts = [fact for unit in bundle.units for fact in unit.facts]
-    return {
-        "bundle_id": bundle.bundle_id,
-        "name": bundle.name,
-        "sessions": len(bundle.sessions),
-        "units": len(bundle.units),
-        "events": len(bundle.events),
-        "canaries": sum(unit.canary for unit in bundle.units),
-        "facts": len(facts),
-        "origins": dict(Counter(session.origin for session in bundle.sessions)),
-        "tenants": len({session.tenant for session in bundle.sessions if session.tenant}),
-        "documents": len({session.document_id for session in bundle.sessions if session.document_id}),
-        "kinds": dict(Counter(unit.kind for unit in bundle.units)),
-        "categories": dict(Counter(unit.category or "none" for unit in bundle.units)),
-        "severities": dict(Counter(fact.severity for fact in facts)),
-        "matchers": dict(Counter(fact.matcher for fact in facts)),
-        "runs": runs,
-    }
-
-
-def _shown(value: object) -> str:
-    match value:
-        case dict():
-            return one_line(", ".join(f"{number} {name}" for name, number in sorted(value.items())))
-        case list():
-            return ", ".join(value)
-        case _:
-            return one_line(str(value))
 
 
 def _verify(checks: list[tuple[str, Callable[[], Bundle]]]) -> None:

@@ -12,7 +12,7 @@ from replay.cli.shared import INFRASTRUCTURE, json_option, show, verbose_option
 from replay.report.table import one_line
 
 
-@click.command()
+@click.command(short_help="Try a claim judge on labelled pairs.")
 @claim_options
 @json_option
 @verbose_option

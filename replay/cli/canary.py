@@ -36,7 +36,7 @@ class Duration(click.ParamType[float]):
         return int(number) * _UNITS_S[unit]
 
 
-@click.command()
+@click.command(short_help="Try canaries on a live daemon.")
 @click.option("--url", default="http://127.0.0.1:8787", show_default=True, help="The redraftd to try.")
 @click.option("--suite", default="builtin:smoke", show_default=True, help="Suite whose canaries are tried.")
 @click.option(

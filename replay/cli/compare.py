@@ -21,7 +21,7 @@ FORMATS: Mapping[str, Callable[[RunComparison], str]] = {
 }
 
 
-@click.command()
+@click.command(short_help="Compare two runs, unit by unit.")
 @click.argument("before", metavar="BEFORE")
 @click.argument("after", metavar="AFTER", default="last")
 @click.option("--format", "shape", type=click.Choice(list(FORMATS)), help="[default: table]")

@@ -64,7 +64,7 @@ def import_any(sources: tuple[str, ...], kind: ImportKind | None, strict: bool, 
             _tell(add_path(opened, suite_path(name) or Path(name), kind, strict=strict))
 
 
-@import_.command("git")
+@import_.command("git", short_help="Import the edits of a repository's documents.")
 @click.argument("repository", type=_path)
 @click.option(
     "--path",
@@ -122,7 +122,7 @@ def import_loom(folder: Path, name: str | None, strict: bool, store: Path) -> No
     _store(read_loom(folder, name=name, strict=strict), store)
 
 
-@import_.command("chat")
+@import_.command("chat", short_help="Import a log of chat requests.")
 @click.argument("log", type=_path)
 @name_option
 @strict_option
@@ -137,7 +137,7 @@ def import_chat(log: Path, name: str | None, strict: bool, store: Path) -> None:
     _store(read_chat(log, name=name, strict=strict), store)
 
 
-@click.command()
+@click.command(short_help="Write a bundle to a file or folder.")
 @click.argument("ref", metavar="BUNDLE")
 @click.argument("target", type=_path)
 @click.option(

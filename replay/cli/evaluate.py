@@ -83,7 +83,7 @@ def replay(suite: str | None, store: Path, **given: Any) -> None:
         raise click.exceptions.Exit(INFRASTRUCTURE)
 
 
-@click.command()
+@click.command(short_help="Judge a run's attempts, generating nothing.")
 @run_argument
 @claim_options
 @store_option

@@ -14,7 +14,7 @@ from replay.report.power import power_json, render_power_html, render_power_pict
 _FILE = click.Path(dir_okay=False, path_type=Path)
 
 
-@click.command()
+@click.command(short_help="Tell which known faults judge and gate see.")
 @click.argument("ref", metavar="RUN", default="last")
 @click.option("--seed", type=click.IntRange(0, 2**31 - 1), default=0, show_default=True, help="Of all draws.")
 @click.option(

@@ -22,7 +22,7 @@ PROBLEMS = 1
 _SCHEMA = "suite.schema.json"
 
 
-@click.group()
+@click.group(short_help="Start a suite, and check it.")
 def suite() -> None:
     """Write a suite: start one, and check it before anything is generated."""
 
@@ -47,7 +47,7 @@ def check(name: str, as_json: bool) -> None:
         raise click.exceptions.Exit(PROBLEMS)
 
 
-@suite.command()
+@suite.command(short_help="Write a commented suite to start from.")
 @click.argument("file", type=click.Path(path_type=Path), default=Path("suite.toml"))
 @verbose_option
 def new(file: Path) -> None:
@@ -106,7 +106,7 @@ def _sizes(found: SuiteReport) -> Iterator[str]:
     if found.without_facts:
         yield f"{count(found.without_facts, 'unit')} without facts, which tell only if texts are identical"
     least, most = found.source_chars
-    limits = "the run's limit for answers"
+    limits = "answers as long as the run allows (--max-tokens)"
     if found.answer_limits:
         limits = f"answers of at most {found.answer_limits[0]} to {found.answer_limits[1]} tokens"
     yield f"sources of {least} to {most} characters, {limits}"

@@ -1,6 +1,8 @@
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 
 def test_the_most_pressing_comes_first(make: Any) -> None:
     evaluated = make.evaluated(4).changed("u0", "plain", status="error", error="busy", text="")
@@ -48,3 +50,33 @@ def test_what_arms_that_ran_at_once_took_is_told_of_what_all_have_finished(make:
     contended = replace(evaluated, run=replace(evaluated.run, provenance={"jobs": 3}))
     (said,) = (line for line in contended.summary().look_at if line.startswith("passes, not times"))
     assert said.endswith("3 at once: plain 90 passes, 90 rows; redraft 9 passes, 99 rows")
+
+
+def test_answers_that_were_cut_off_are_told_where_they_are_half_or_more(make: Any) -> None:
+    evaluated = make.evaluated(4)
+    longest = tuple(range(evaluated.run.max_tokens))
+    evaluated = evaluated.changed("u1", "plain", token_ids=longest, token_src=(-1,) * len(longest))
+    assert not any("cut off" in line for line in evaluated.summary().look_at)
+    evaluated = evaluated.changed("u3", "plain", token_ids=longest, token_src=(-1,) * len(longest))
+    (said,) = (line for line in evaluated.summary().look_at if "cut off" in line)
+    assert said.startswith("2 of 4 plain answers, cut off at their longest length, such as that to u1:")
+
+
+@pytest.mark.parametrize(
+    ("noted", "told"),
+    [
+        pytest.param({"load_start": 2.1, "load_end": 2.0}, "load 2.1 on 2 cores", id="at the start"),
+        pytest.param(
+            {"load_start": 0.1, "load_end": 3}, "load 3 on 2 cores, 2 of it the engine's", id="at the end"
+        ),
+        pytest.param({"load_start": 0.1, "load_end": 2.1}, None, id="the engine alone"),
+        pytest.param({"load_start": None}, None, id="unknown"),
+        pytest.param({"load_start": 9.0, "jobs": 2}, None, id="times do not count"),
+    ],
+)
+def test_a_busy_machine_is_told(make: Any, noted: dict[str, Any], told: str | None) -> None:
+    evaluated = make.evaluated(2)
+    provenance = {"cores": 2, "threads": 2, "jobs": 1} | noted
+    found = replace(evaluated, run=replace(evaluated.run, provenance=provenance)).summary().look_at
+    said = [line for line in found if "not quiet" in line]
+    assert [line.endswith(told) for line in said] == [True] if told else not said

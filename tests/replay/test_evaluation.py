@@ -167,6 +167,6 @@ def test_a_resume_counts_no_warm_up_as_done(make: Any, store: Store, service: Se
         drive(store, run, service, heard.console(), stored=False)
     again = Heard()
     drive(store, store.run(run.run_id), service, again.console(), stored=True)
-    assert "2 units x 4 arms, 10 attempts, 3 of them done" in again.lines[0]
+    assert "2 units x 4 arms, 10 attempts, 3 of them done, 2 stale answers among them" in again.lines[0]
     judge_run(store, run)
     assert {verdict.arm for verdict in store.verdicts(run.run_id)} == set(run.arms)

@@ -22,7 +22,7 @@ def test_no_load_where_the_system_keeps_none(monkeypatch: pytest.MonkeyPatch) ->
     [
         (None, 2, 0, None),
         (0.5, 2, 0, None),
-        (0.6, 2, 0, "the machine is not quiet, so wall times may mislead: load 0.6 on 2 cores"),
+        (0.6, 2, 0, "the machine was not quiet, so wall times may mislead: load 0.6 on 2 cores"),
         (1.6, 16, 0, None),
         (2.4, 2, 2, None),
         (3.0, 2, 2, "load 3 on 2 cores, 2 of it the engine's"),

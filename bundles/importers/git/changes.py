@@ -29,11 +29,13 @@ _CREDIT_LINE = re.compile(
 _CODE = re.compile(
     r"^(`{3,}|~{3,})[^\n]*\n(.*?)^\1|(?<!`)(`+)(?!`)(.+?)(?<!`)\3(?!`)", re.MULTILINE | re.DOTALL
 )
-_VALUE_WORDS = re.compile(
+_DATE_WORDS = re.compile(
     r"(?:january|february|march|april|may|june|july|august|september|october|november|december"
-    r"|(?:mon|tues|wednes|thurs|fri|satur|sun)day"
-    r"|true|false|yes|no|on|off|none|null|enabled|disabled|never|always)\Z",
+    r"|(?:mon|tues|wednes|thurs|fri|satur|sun)days?)\Z",
     re.IGNORECASE,
+)
+_SWITCHES = re.compile(
+    r"(?:true|false|yes|no|on|off|none|null|enabled|disabled|never|always)\Z", re.IGNORECASE
 )
 _IDENTIFIER = re.compile(r"--?\w|.*\w[_./:@]\w|.*[a-z][A-Z]|.*\w-\w")
 _LONGEST_VALUE, _LONGEST_NAME = 4, 6
@@ -104,7 +106,12 @@ def change_of(old: str, new: str) -> Change:
 
 def is_value(text: str) -> bool:
     """Whether a word is a number, a version, a date or a switch."""
-    return any(char.isdigit() for char in text) or _VALUE_WORDS.match(text) is not None
+    return is_figure(text) or _SWITCHES.match(text) is not None
+
+
+def is_figure(text: str) -> bool:
+    """Whether a word is a number, a version or a date; `on` and `no` are mostly mere prose."""
+    return any(char.isdigit() for char in text) or _DATE_WORDS.match(text) is not None
 
 
 def is_name(text: str) -> bool:

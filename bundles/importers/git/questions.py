@@ -9,7 +9,15 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bundles.importers.git.changes import Change, Replacement, code_of, is_name, is_value, tokens_of
+from bundles.importers.git.changes import (
+    Change,
+    Replacement,
+    code_of,
+    is_figure,
+    is_name,
+    is_value,
+    tokens_of,
+)
 from bundles.records import Fact, Severity
 
 _VALUES = "List every number, version and date in this section, each with what it stands for."
@@ -52,9 +60,9 @@ class Question:
 
 def question_of(change: Change, old: str, new: str) -> Question:
     """What to ask about an edit, by what it changes and what the section holds."""
-    values = {token for token in tokens_of(new) if is_value(token)}
+    figures = {token for token in tokens_of(new) if is_figure(token)}
     names = {token for token in code_of(new) if is_name(token) or token.isidentifier()}
-    if change.category == "value" and len(values) <= _MOST_LISTED:
+    if change.category == "value" and len(figures) <= _MOST_LISTED:
         return Question(_VALUES, _facts(change.replacements, old, new))
     shown = [swap for swap in change.replacements if names.intersection(tokens_of(swap.new))]
     if change.category == "rename" and shown and len(names) <= _MOST_LISTED:

@@ -20,6 +20,23 @@ def test_texts_alone_are_facts_one_or_several() -> None:
     )
 
 
+def test_short_facts_stand_beside_facts_with_ids_that_they_would_have() -> None:
+    found = facts(
+        {"expect": "97"},
+        {"fact_id": "expect-1", "expect": "95"},
+        {"fact_id": "forbid-1", "forbid": "71"},
+        expect_new="14 euros",
+        forbid_new="12 euros",
+    )
+    assert [(fact.fact_id, fact.values) for fact in found] == [
+        ("expect-2", ("14 euros",)),
+        ("forbid-2", ("12 euros",)),
+        ("expect-3", ("97",)),
+        ("expect-1", ("95",)),
+        ("forbid-1", ("71",)),
+    ]
+
+
 def test_short_and_full_ways_give_the_same_facts() -> None:
     short = facts(
         {"expect": "1,428", "matcher": "number"},

@@ -64,6 +64,13 @@ def test_show_counts_what_is_in_it(plans: Bundle, invoke: Invoke) -> None:
     assert "no bundle 'nix' in the store" in result.stderr
 
 
+def test_show_lists_the_units_as_text_alone(plans: Bundle, invoke: Invoke) -> None:
+    shown = invoke("bundles", "show", "plans", "--units").stdout
+    assert [part.splitlines()[0] for part in shown.split("\n\n")] == ["a", "b"]
+    both = invoke("bundles", "show", "plans", "--units", "--json")
+    assert (both.exit_code, both.stdout) == (2, "")
+
+
 def test_verify_names_what_is_damaged_and_goes_on(plans: Bundle, invoke: Invoke, tmp_path: Path) -> None:
     assert invoke("export", "plans", str(tmp_path / "x")).exit_code == 0
     assert invoke("bundles", "verify").stdout == f"{plans.bundle_id} plans: whole, 2 units\n"

@@ -63,7 +63,7 @@ def test_problems_are_named_and_end_the_check_with_1(suite: Suite) -> None:
     assert result.exit_code == 1
     lines = result.stdout.splitlines()
     assert lines[0] == "mine: 2 units in 2 sessions, 1 canary, 2 facts"
-    assert lines[1] == "sources of 12 to 12 characters, the run's limit for answers"
+    assert lines[1] == "sources of 12 to 12 characters, answers as long as the run allows (--max-tokens)"
     assert "4 problems:" in lines
     told = lines[lines.index("4 problems:") + 1 :]
     assert told[0].startswith("mine.json: entry 3: ")

@@ -10,6 +10,7 @@ from bundles.importers.git.changes import (
     change_of,
     churn,
     code_of,
+    is_figure,
     is_name,
     is_value,
     is_word_list,
@@ -25,6 +26,12 @@ DATA = Path(__file__).parents[3] / "data"
         ("It takes 302 as code.", "It takes 307 as code.", "value", [("302", "307")]),
         ("Due 14 March 2026.", "Due 2 April 2026.", "value", [("14 March", "2 April")]),
         ("About 1 500 items.", "About 1 600 items.", "value", [("1 500", "1 600")]),
+        (
+            "Read on Mondays at 14:00",
+            "Read on Fridays at 15:30",
+            "value",
+            [("Mondays", "Fridays"), ("14:00", "15:30")],
+        ),
         ("It is enabled.", "It is disabled.", "value", [("enabled", "disabled")]),
         ("Up to 10% of 2.1.0", "Up to 15% of 2.2.0", "value", [("10%", "15%"), ("2.1.0", "2.2.0")]),
         ("Use --hf-path here.", "Use --model here.", "rename", [("--hf-path", "--model")]),
@@ -85,9 +92,15 @@ def test_upkeep_is_told_apart(old: str, new: str, reason: str | None) -> None:
 
 
 def test_words_that_are_values_or_names() -> None:
-    values = ["14", "v1.2", "10%", "2026-03-14", "Monday", "TRUE", "ada-002"]
+    values = ["14", "v1.2", "10%", "2026-03-14", "Monday", "Sundays", "TRUE", "ada-002"]
     assert all(map(is_value, values))
     assert not any(map(is_value, ["may be", "word", "monday's"]))
+    assert [text for text in ["14", "v1.2", "May", "Sundays", "TRUE", "on", "word"] if is_figure(text)] == [
+        "14",
+        "v1.2",
+        "May",
+        "Sundays",
+    ]
     assert all(map(is_name, ["--flag", "-r", "a_b", "x.y", "a/b", "camelCase", "Priya", "llm-x"]))
     assert not any(map(is_name, ["word", "-", "14"]))
 

@@ -55,6 +55,12 @@ def test_a_small_number_counts_with_its_unit() -> None:
     assert [fact.values for fact in question.facts] == [("14 euros",), ("12 euros",)]
 
 
+def test_prose_is_not_counted_among_the_values_to_list() -> None:
+    others = "Never on Mondays, always off, no, yes, none: " + ", ".join(map(str, range(200, 210)))
+    question = ask(f"It costs 95 euros. {others}", f"It costs 98 euros. {others}")
+    assert [fact.values for fact in question.facts] == [("98",), ("95",)]
+
+
 def test_a_word_of_prose_forbidden_is_no_proof_alone() -> None:
     question = ask("It calls `requests` for it.", "It calls `httpx` for it.")
     assert [(fact.values, fact.severity) for fact in question.facts] == [
