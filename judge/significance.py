@@ -106,12 +106,12 @@ def sessions_needed(ours: int, theirs: int, of: int, margin: float, confidence: 
     total = forecast(counts, of, (ours / max(of, 1), theirs / max(of, 1)), margin, confidence)
     if total is None:
         return None
-    excess = (ours - theirs) / max(of, 1)
     if not any(counts):
         seldom = min(0.5 / (of + 1), margin / 2)
         farther = seldom, seldom
     else:
-        farther = (max(0, ours + (excess > margin) - (excess < margin)) / of, theirs / of)
+        excess = (ours - theirs) / of
+        farther = max(0, ours + (excess > margin) - (excess < margin)) / of, theirs / of
     other = forecast(counts, of, farther, margin, confidence) or total
     return round(geometric_mean([total, other])) - of
 

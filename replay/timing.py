@@ -113,7 +113,12 @@ def taken(attempts: Iterable[Attempt], metric: Metric) -> Mapping[str, float]:
     """What each unit took, in the metric's unit; an attempt that took nothing was not measured."""
     found: dict[str, list[float]] = {}
     for attempt in attempts:
-        took = _METRICS[metric](attempt)
-        if attempt.status == "ok" and took > 0:
+        if took := taken_by(attempt, metric):
             found.setdefault(attempt.unit_id, []).append(took)
     return {unit_id: median(values) for unit_id, values in found.items()}
+
+
+def taken_by(attempt: Attempt, metric: Metric) -> float | None:
+    """What one attempt took, in the metric's unit; None if that was not measured."""
+    took = _METRICS[metric](attempt)
+    return took if attempt.status == "ok" and took > 0 else None

@@ -13,7 +13,7 @@ from hypothesis import settings
 
 from engine.pull import default_model
 
-pytest_plugins = ["tests.browser"]
+pytest_plugins = ["tests.browser", "tests.heap"]
 
 ROOT = Path(__file__).parent.parent
 START_SECONDS = 60

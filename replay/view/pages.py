@@ -29,7 +29,7 @@ from replay.errors import ReplayError, SettingsError
 from replay.report.marks import Piece, differing, pieces
 from replay.results import summarise
 from replay.summary import Summary
-from replay.timing import metric_of, taken
+from replay.timing import metric_of, taken_by
 from replay.view.library import Reading
 
 RUNS_A_PAGE, UNITS_A_PAGE = 10, 50
@@ -242,13 +242,14 @@ def _attempt_view(
     compared = plain if plain and plain.status == attempt.status == "ok" and attempt.arm != PLAIN else None
     if compared:
         marks["differs"] = changed(compared.text, attempt.text)[1]
-    takes = [*taken([compared], metric).values(), *taken([attempt], metric).values()] if compared else []
+    plain_took = taken_by(compared, metric) if compared else None
+    took = taken_by(attempt, metric)
     return AttemptView(
         attempt=attempt,
         text=marked(attempt.text, marks),
         verdicts=verdicts,
         speed_metric=metric,
-        speedup=takes[0] / takes[1] if len(takes) == 2 else None,
+        speedup=plain_took / took if plain_took and took else None,
         identical=attempt.token_ids == compared.token_ids if compared else None,
     )
 

@@ -38,8 +38,9 @@ _COMMAND_LINE = re.compile(r"\s*(?:\$|pip|npm|git|docker|make|cargo|go|brew|apt(
 _FENCED = re.compile(r"^(`{3,}|~{3,})[^\n]*\n(.*?)^\1", re.MULTILINE | re.DOTALL)
 _LIST_ITEM = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+\S", re.MULTILINE)
 _NO_UNIT = re.compile(
-    r"(?:and|are|but|can|for|from|had|has|have|into|may|must|nor|not|off|one|our|out|over|per|she|than|that"
-    r"|should|the|their|then|they|this|through|two|until|was|were|what|when|where|which|while|who|will|with|you|your)\Z",
+    r"(?:and|are|but|can|for|from|had|has|have|into|may|must|nor|not|off|one|our|out|over|per|she|should"
+    r"|than|that|the|their|then|they|this|through|two|until|was|were|what|when|where|which|while|who|will|with"
+    r"|you|your)\Z",
     re.IGNORECASE,
 )
 _QUOTES = str.maketrans({**dict.fromkeys("‘’ʼ′´", "'"), **dict.fromkeys("“”„″", '"'), "\N{MINUS SIGN}": "-"})
